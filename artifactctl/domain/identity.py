@@ -1,0 +1,70 @@
+"""What makes a machine, a filesystem and a file the same thing at two looks."""
+
+import posixpath
+from dataclasses import dataclass
+
+MARKER_DIRECTORY = b".artifactctl"
+"""The folder at the top of every managed root: marker, journal, quarantine, mirrors. Never part of an artifact."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostIdentity:
+    """A machine. `machine_id` is /etc/machine-id (or a generated stand-in kept in the catalog's state folder)."""
+
+    machine_id: str
+    hostname: str
+    boot_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileIdentity:
+    """One inode for as long as it lives: filesystem UUID + inode number + birth time.
+
+    `st_dev` is left out since it changes at every mount. Where the filesystem reports no birth time, `birth_ns` is
+    None and `ctime_ns` stands in for it (nanoseconds since 1970); otherwise `ctime_ns` is None.
+    """
+
+    filesystem_uuid: str
+    inode: int
+    birth_ns: int | None
+    ctime_ns: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManagedPath:
+    """A path strictly below a managed root, proven lexically; links and mounts are the `confined` guard's job."""
+
+    root: bytes
+    relative: bytes
+
+    def __post_init__(self) -> None:
+        parts = self.relative.split(b"/")
+        if not self.relative or self.relative.startswith(b"/") or any(p in (b"", b".", b"..") for p in parts):
+            raise ValueError(f"{self.relative!r} is not a path strictly below {self.root!r}")
+        if parts[0] == MARKER_DIRECTORY:
+            raise ValueError(f"{self.relative!r} lies in the folder that artifactctl keeps for itself")
+        if b"\0" in self.relative:
+            raise ValueError("a path cannot hold a NUL byte")
+
+    @classmethod
+    def within(cls, root: bytes, candidate: bytes) -> "ManagedPath":
+        """Return `candidate` (absolute, normalised) as a path below `root`; ValueError when it is not strictly below."""
+        clean_root = posixpath.normpath(root)
+        clean = posixpath.normpath(candidate)
+        prefix = clean_root if clean_root.endswith(b"/") else clean_root + b"/"
+        if not clean.startswith(prefix):
+            raise ValueError(f"{candidate!r} does not lie below {root!r}")
+        return cls(root=clean_root, relative=clean[len(prefix) :])
+
+    @property
+    def absolute(self) -> bytes:
+        """The full path on its machine."""
+        return posixpath.join(self.root, self.relative)
+
+
+def member_order(relative: bytes) -> list[bytes]:
+    """Return the sort key of a member: its path components, so that a folder's content follows its name.
+
+    A depth-first walk that visits each folder's entries in byte order yields members in exactly this order.
+    """
+    return relative.split(b"/")
