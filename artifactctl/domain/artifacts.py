@@ -131,7 +131,9 @@ class Artifact:
     @property
     def allocated_bytes(self) -> int:
         """Bytes on disk over all copies whose bytes still exist."""
-        return sum(r.allocated_bytes for r in self.replicas if r.state not in (ReplicaState.GONE, ReplicaState.ARCHIVED))
+        return sum(
+            r.allocated_bytes for r in self.replicas if r.state not in (ReplicaState.GONE, ReplicaState.ARCHIVED)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

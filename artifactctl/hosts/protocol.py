@@ -193,7 +193,9 @@ class Host(Protocol):
         """Return who uses the file or tree at `path`, root or not."""
         ...
 
-    def referrers(self, roots: Iterable[bytes], targets: Iterable[bytes]) -> tuple[tuple[Referrer, ...], tuple[str, ...]]:
+    def referrers(
+        self, roots: Iterable[bytes], targets: Iterable[bytes]
+    ) -> tuple[tuple[Referrer, ...], tuple[str, ...]]:
         """Walk `roots` for symbolic links that lead to or below one of the absolute `targets` from outside of it.
 
         Returns (links, problems): a folder that could not be read is a problem, never silence.
