@@ -164,7 +164,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
-    """Someone uses the artifact until `expires_at`. `fence` grows with every lease; owner is a random id, never a pid."""
+    """Someone uses the artifact until `expires_at`; `fence` grows with every lease; `owner` is random, never a pid."""
 
     lease_id: str
     artifact_id: int

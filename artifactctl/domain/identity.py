@@ -48,7 +48,7 @@ class ManagedPath:
 
     @classmethod
     def within(cls, root: bytes, candidate: bytes) -> "ManagedPath":
-        """Return `candidate` (absolute, normalised) as a path below `root`; ValueError when it is not strictly below."""
+        """Return absolute `candidate` as a path below `root`; ValueError when it is not strictly below."""
         clean_root = posixpath.normpath(root)
         clean = posixpath.normpath(candidate)
         prefix = clean_root if clean_root.endswith(b"/") else clean_root + b"/"

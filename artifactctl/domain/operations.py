@@ -29,9 +29,9 @@ class JournalEvent(StrEnum):
 class OperationRecord:
     """One operation as found on disk: its last journal event and where the bytes are.
 
-    `original` and `placed` are relative to the root. `at_original`, `in_quarantine`, `in_purging` say what is there now;
-    `original_matches` and `quarantine_matches` whether it is the recorded inode (None: nothing there or not comparable).
-    `catalog_id` is the lineage id of the catalog that ordered it.
+    `original` and `placed` are relative to the root. `at_original`, `in_quarantine`, `in_purging` say what is there
+    now; `original_matches` and `quarantine_matches` whether it is the recorded inode (None: nothing there, or not
+    comparable). `catalog_id` is the lineage id of the catalog that ordered it.
     """
 
     operation: str

@@ -1,7 +1,7 @@
 """What the engine asks of a machine.
 
-Every method raises `HostFailure` when the machine could not answer; an expected refusal is a value. Nothing here decides:
-the caller holds the guards. Paths of roots are absolute `bytes`; `relative` is below the root.
+Every method raises `HostFailure` when the machine could not answer; an expected refusal is a value. Nothing here
+decides: the caller holds the guards. Paths of roots are absolute `bytes`; `relative` is below the root.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -58,7 +58,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marker:
-    """The content of `<root>/.artifactctl/root.json`. `inode` and `filesystem_uuid` are those at the time of writing."""
+    """The content of `<root>/.artifactctl/root.json`. `inode`, `filesystem_uuid`: those when it was written."""
 
     root_id: str
     name: str
@@ -278,7 +278,7 @@ class Host(Protocol):
 
 
 class RootLock(Protocol):
-    """An exclusive right to change one root. Lost silently when its holder is frozen: ask `still_held` before acting."""
+    """An exclusive right to change one root. A frozen holder loses it silently: ask `still_held` before acting."""
 
     def still_held(self) -> bool:
         """Whether the lock is still ours."""

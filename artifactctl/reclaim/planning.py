@@ -1,0 +1,1 @@
+"""Deciding what to remove: a pure function of catalog, observations and policy."""

@@ -1,0 +1,1 @@
+"""What to do with an unfinished operation: a pure table."""
