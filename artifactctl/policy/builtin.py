@@ -11,8 +11,8 @@ TIB = 1 << 40
 class Standing:
     """The facts about one artifact that rules look at.
 
-    `superseded` says that a successor is recorded, `successor_verified` that it lives and passed `verify` since its last
-    change, `recipe_alive` that its recipe is recorded and every input of it lives.
+    `superseded` says that a successor is recorded, `successor_verified` that it lives and passed `verify` since its
+    last change, `recipe_alive` that its recipe is recorded and every input of it lives.
     """
 
     superseded: bool
