@@ -135,6 +135,16 @@ class Placement:
     detail: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletedHolder:
+    """A deleted file whose bytes a process still keeps. `size_bytes` is what comes free when it closes it."""
+
+    pid: int
+    command: str
+    path: bytes
+    size_bytes: int
+
+
 class Host(Protocol):
     """One machine."""
 
@@ -191,6 +201,10 @@ class Host(Protocol):
 
     def holders(self, path: bytes) -> HolderReport:
         """Return who uses the file or tree at `path`, root or not."""
+        ...
+
+    def held_by_deleted(self, path: bytes) -> tuple[DeletedHolder, ...]:
+        """Return the deleted files on the filesystem of `path` that some process still has open, each inode once."""
         ...
 
     def referrers(

@@ -48,8 +48,8 @@ class Policy:
 
     def offer(self, standing: Standing) -> str:
         """Return the name of the rule that offers the artifact, "" when none does."""
-        if standing.superseded:
-            return "superseded" if standing.successor_verified else ""
+        if standing.superseded and standing.successor_verified:
+            return "superseded"
         return "rebuildable" if standing.recipe_alive else ""
 
     def tightened(

@@ -28,34 +28,30 @@ def target_of(replica: Replica) -> ManagedPath:
 
 def look(host: Host, reading: Reading, replica: Replica, *, stamp: CatalogStamp) -> Observation:
     """Observe a live replica and compare its members with the catalog (without referrers)."""
-    target = target_of(replica)
-    seen = host.observe(replica.root, target, catalog_id=stamp.lineage_id, catalog_epoch=stamp.epoch)
-    return with_drift(host, reading, replica, seen, where=target.absolute)
+    seen = host.observe(replica.root, target_of(replica), catalog_id=stamp.lineage_id, catalog_epoch=stamp.epoch)
+    return with_drift(host, reading, replica, seen)
 
 
-def look_quarantined(host: Host, reading: Reading, replica: Replica, operation: str, *, where: bytes) -> Observation:
-    """Observe what an operation set aside; `where` is the absolute path of its content."""
-    seen = host.observe_quarantined(replica.root, operation)
-    return with_drift(host, reading, replica, seen, where=where)
+def look_quarantined(host: Host, reading: Reading, replica: Replica, operation: str) -> Observation:
+    """Observe what an operation set aside and compare its members with the catalog."""
+    return with_drift(host, reading, replica, host.observe_quarantined(replica.root, operation))
 
 
-def with_drift(host: Host, reading: Reading, replica: Replica, seen: Observation, *, where: bytes) -> Observation:
+def with_drift(host: Host, reading: Reading, replica: Replica, seen: Observation) -> Observation:
     """Return the observation with its drift: none where the member digests agree, else the members compared."""
     if seen.tree is None:
         return seen
     if replica.member_digest and seen.tree.member_digest == replica.member_digest:
         return replace(seen, drift=MemberDrift())
-    drift = compare_members(
-        reading.members(replica.artifact_id), members_on_disk(host, where, is_directory=seen.is_directory)
-    )
-    return replace(seen, drift=drift)
+    found = members_on_disk(host, seen.path, is_directory=seen.is_directory)
+    return replace(seen, drift=compare_members(reading.members(replica.artifact_id), found))
 
 
 def members_on_disk(host: Host, path: bytes, *, is_directory: bool) -> Iterator[tuple[bytes, str, int]]:
     """Yield (relative path, type letter, size) of everything below `path` that is not a folder, in member order.
 
-    A file as `path` is its own only member, with the relative path b"". Holds the whole tree in memory: it is only asked
-    for where the digests disagree.
+    A file as `path` is its own only member, with the relative path b"". Holds the whole tree in memory: only asked for
+    where the digests disagree.
     """
     found: list[tuple[list[bytes], str, int]] = []
     for listing in host.walk(path):
