@@ -26,13 +26,8 @@ def apply_plan(workplace: Workplace, plan: ReclaimPlan, *, reason: str, resume: 
     with locked_roots(workplace, plan_roots(workplace, plan)) as locks:
         indexes = steps_to_do(workplace, plan, resume=resume)
         with workplace.catalog.writing(workplace.actor, workplace.clock()) as writing:
-            writing.save_plan(
-                digest=plan.digest,
-                document=canonical_json(plan_to_json(plan)),
-                created_at=plan.created_at,
-                expires_at=plan.expires_at,
-                actor=plan.actor,
-            )
+            document = canonical_json(plan_to_json(plan))
+            writing.save_plan(plan.digest, document, expires_at=plan.expires_at)
         steps: list[StepResult] = []
         for index in indexes:
             if workplace.should_stop():

@@ -152,19 +152,15 @@ class StepExecution:
         step, plan = self._step, self._plan
         writing.use_step(plan.digest, self._index)
         writing.add_operation(
-            operation_id=self._operation,
-            replica_id=replica.replica_id,
-            root_id=replica.root.root_id,
+            self._operation,
+            replica.replica_id,
             state=JournalEvent.INTENDED,
             plan_digest=plan.digest,
             step_index=self._index,
             reason=self._reason,
             waivers=plan.waivers,
-            original=replica.relative,
-            placed=b"",
             fingerprint=step.fingerprint,
             expected_freed_bytes=step.expected_freed_bytes,
-            grace_until=None,
         )
         writing.change_state(replica.replica_id, expected={ReplicaState.LIVE}, to=ReplicaState.QUARANTINING)
         record(

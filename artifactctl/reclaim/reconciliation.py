@@ -25,7 +25,7 @@ TOLERANCE_SHARE = 0.005
 class Measurement:
     """A volume before and after, and what else was seen on it.
 
-    `deleted_open_bytes` are bytes of deleted files that a process keeps open there now and did not before; `drift_bytes`
+    `deleted_open_bytes` are bytes of deleted files that a process keeps open there and did not before; `drift_bytes`
     is how much free space moved by itself while nothing of ours ran (negative: others are writing).
     """
 
