@@ -7,6 +7,7 @@ from artifactctl.domain.errors import Refused
 from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.operations import StepOutcome
 from artifactctl.domain.plans import Bound, ReclaimPlan, canonical_json
+from artifactctl.domain.results import OperationResult, StepResult
 from artifactctl.hosts.protocol import RootLock
 from artifactctl.reclaim.applicability import check_applicable, plan_roots, steps_to_do
 from artifactctl.reclaim.execution import StepExecution
@@ -16,7 +17,7 @@ from artifactctl.reclaim.purging import purge_step
 from artifactctl.reclaim.quarantined import Quarantined, quarantined, roots_of
 from artifactctl.reclaim.reconciliation import STEP_SETTLE_SECONDS, explain, measure
 from artifactctl.reclaim.restoring import restore_step
-from artifactctl.reclaim.workplace import OperationResult, StepResult, Workplace
+from artifactctl.reclaim.workplace import Workplace
 
 
 def apply_plan(workplace: Workplace, plan: ReclaimPlan, *, reason: str, resume: bool = False) -> OperationResult:

@@ -18,6 +18,7 @@ from artifactctl.domain.errors import HostFailure, Refused
 from artifactctl.domain.observation import Observation
 from artifactctl.domain.operations import JournalEvent, StepOutcome
 from artifactctl.domain.plans import ReclaimPlan, ReclaimStep, canonical_json
+from artifactctl.domain.results import StepResult
 from artifactctl.domain.verdicts import Clearance, Evidence, Verdict, may_remove
 from artifactctl.guards import evaluate
 from artifactctl.guards.not_held import NotHeld
@@ -27,7 +28,7 @@ from artifactctl.reclaim.candidates import Choice, candidate_for
 from artifactctl.reclaim.kinship import Freshness
 from artifactctl.reclaim.planfile import evidence_to_json
 from artifactctl.reclaim.survey import links_to, look, look_quarantined, target_of, with_links
-from artifactctl.reclaim.workplace import CLEARANCE_LIFETIME, StepResult, Workplace, must_hold, record
+from artifactctl.reclaim.workplace import CLEARANCE_LIFETIME, Workplace, must_hold, record
 
 _FAILURES = {
     SetAside.CROSS_DEVICE: "it cannot be renamed into quarantine without copying (another filesystem or subvolume)",

@@ -1,4 +1,4 @@
-"""From names, paths or a need to a plan: choosing, looking, planning. Reads the catalog and the disk, writes nothing."""
+"""From names, paths or a need to a plan: choosing, looking, planning. Reads catalog and disk, writes nothing."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -44,6 +44,7 @@ def prepare(workplace: Workplace, wish: Wish, *, looking_at: Callable[[str], Non
                 "the policy offers nothing for removal there",
                 remedy="name what should go: `artifactctl reclaim NAME --dry-run`; `artifactctl why NAME` explains",
             )
+        _one_filesystem(pairs)
         subjects = _subjects(workplace, reading, pairs, named=bool(wish.chosen), looking_at=looking_at)
         if wish.need_bytes is not None:
             subjects = _least_regret(workplace, reading, subjects, wish)
@@ -78,6 +79,16 @@ def _remedy_without_copy(artifact: Artifact) -> str:
     if any(r.state is ReplicaState.QUARANTINED for r in artifact.replicas):
         return f"`artifactctl quarantine purge {artifact.name}` or `artifactctl quarantine restore {artifact.name}`"
     return f"`artifactctl audit ls --artifact {artifact.name}` says what happened to it"
+
+
+def _one_filesystem(pairs: Sequence[tuple[Artifact, Replica]]) -> None:
+    """A plan is bound to one filesystem: what it frees is measured there."""
+    roots = {replica.root.filesystem_uuid: replica.root.name for _, replica in pairs}
+    if len(roots) > 1:
+        raise UsageError(
+            f"these lie on {len(roots)} filesystems (below the roots {', '.join(sorted(roots.values()))})",
+            remedy="make one plan for each: name a root, as in `artifactctl reclaim ROOT --dry-run`",
+        )
 
 
 def _offered(workplace: Workplace, reading: Reading, scope: Sequence[Root]) -> list[tuple[Artifact, Replica]]:

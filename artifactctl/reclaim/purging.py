@@ -15,6 +15,7 @@ from artifactctl.domain.artifacts import ReplicaState
 from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.observation import Observation
 from artifactctl.domain.operations import JournalEvent, StepOutcome
+from artifactctl.domain.results import StepResult
 from artifactctl.domain.verdicts import Evidence, Verdict, may_remove
 from artifactctl.guards import evaluate
 from artifactctl.guards.wording import first_of, shown
@@ -23,7 +24,7 @@ from artifactctl.reclaim.candidates import Choice, candidate_for
 from artifactctl.reclaim.kinship import Freshness
 from artifactctl.reclaim.quarantined import Quarantined
 from artifactctl.reclaim.survey import links_to, look_quarantined, target_of, with_links
-from artifactctl.reclaim.workplace import StepResult, Workplace, must_hold, record
+from artifactctl.reclaim.workplace import Workplace, must_hold, record
 
 
 def judge_purge(workplace: Workplace, item: Quarantined) -> tuple[Evidence, ...]:

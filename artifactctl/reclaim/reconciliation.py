@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from artifactctl.domain.observation import VolumeUsage
 from artifactctl.domain.plans import Bound
+from artifactctl.domain.results import Explanation
 from artifactctl.hosts.protocol import Host
-from artifactctl.reclaim.workplace import Explanation
 
 SETTLE_SECONDS = 5.0
 STEP_SETTLE_SECONDS = 1.0

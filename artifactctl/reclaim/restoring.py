@@ -4,11 +4,12 @@ from artifactctl.domain.artifacts import ReplicaState
 from artifactctl.domain.errors import Refused
 from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.operations import JournalEvent, StepOutcome
+from artifactctl.domain.results import StepResult
 from artifactctl.guards.wording import shown
 from artifactctl.hosts.protocol import PutBack, RootLock
 from artifactctl.reclaim.quarantined import Quarantined
 from artifactctl.reclaim.survey import target_of
-from artifactctl.reclaim.workplace import StepResult, Workplace, must_hold, record
+from artifactctl.reclaim.workplace import Workplace, must_hold, record
 
 _WHY = {
     PutBack.OCCUPIED: "something else stands there",

@@ -9,8 +9,6 @@ from artifactctl.catalog import Catalog, Reading, Writing
 from artifactctl.domain.artifacts import Artifact, Replica, Root
 from artifactctl.domain.audit import AuditEntry
 from artifactctl.domain.errors import Refused
-from artifactctl.domain.observation import VolumeUsage
-from artifactctl.domain.operations import StepOutcome
 from artifactctl.domain.verdicts import Evidence
 from artifactctl.guards import Guard, standard_guards
 from artifactctl.hosts.protocol import Host, RootLock
@@ -65,49 +63,6 @@ class Workplace:
             if seen.tree is not None and sound:
                 prints[replica_id] = seen.tree.fingerprint
         return Freshness(fingerprints=prints)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepResult:
-    """How one step ended. `measured_freed_bytes` is None only where measuring failed."""
-
-    name: str
-    outcome: StepOutcome
-    operation: str
-    path: bytes
-    evidence: tuple[Evidence, ...] = ()
-    detail: str = ""
-    expected_freed_bytes: int = 0
-    measured_freed_bytes: int | None = 0
-    allocated_bytes: int = 0
-    grace_until: datetime | None = None
-
-    @property
-    def changed_something(self) -> bool:
-        """Whether the world is different now."""
-        return self.outcome in (StepOutcome.QUARANTINED, StepOutcome.PURGED, StepOutcome.RESTORED)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
-    """Why measured and expected bytes differ. `bytes_` is None where the amount cannot be told."""
-
-    text: str
-    bytes_: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OperationResult:
-    """What one command did: its steps, and the volume before and after."""
-
-    operation: str
-    steps: tuple[StepResult, ...]
-    before: VolumeUsage | None
-    after: VolumeUsage | None
-    difference_bytes: int | None
-    explanations: tuple[Explanation, ...] = ()
-    unexplained: bool = False
-    interrupted: bool = False
 
 
 def record(
