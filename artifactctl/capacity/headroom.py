@@ -31,11 +31,15 @@ NO_RESERVE = Reserve(share=Fraction(0))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
-    """One limit after promises and reserve; exactly one of the two amounts is set. Negative when over-promised."""
+    """One limit after promises and reserve; exactly one of the two amounts is set. Negative when over-promised.
+
+    `withheld_bytes` is what promises and reserve took off: still free on disk, and gone only when it is really full.
+    """
 
     name: str
     available_bytes: int | None = None
     available_inodes: int | None = None
+    withheld_bytes: int = 0
     detail: str = ""
 
     def __post_init__(self) -> None:
@@ -73,6 +77,15 @@ class Headroom:
         in_bytes = [(bound.in_bytes(peak_bytes=peak_bytes, files=files), bound.name) for bound in self.bounds]
         return min(((size, name) for size, name in in_bytes if size is not None), key=lambda pair: pair[0])
 
+    def bytes_until_full(self, *, peak_bytes: int, files: int) -> int:
+        """Return the bytes such a demand can write until writes fail, promises and reserve not respected."""
+        in_bytes = [(bound.in_bytes(peak_bytes=peak_bytes, files=files), bound.withheld_bytes) for bound in self.bounds]
+        return min(size + withheld for size, withheld in in_bytes if size is not None)
+
+    def admits(self, *, peak_bytes: int, files: int) -> bool:
+        """Whether no bound falls short of the demand."""
+        return all(bound.shortfall(peak_bytes=peak_bytes, files=files) == 0 for bound in self.bounds)
+
 
 def measure_headroom(
     usage: VolumeUsage,
@@ -108,13 +121,21 @@ def measure_headroom(
 def _bounds(usage: VolumeUsage, *, promised_bytes: int, reserve_bytes: int) -> tuple[Bound, ...]:
     if usage.read_only:
         return (Bound(name=READ_ONLY, available_bytes=0, detail="the filesystem is mounted read-only"),)
-    bounds = [Bound(name=FILESYSTEM, available_bytes=usage.available_bytes - promised_bytes - reserve_bytes)]
+    withheld_bytes = promised_bytes + reserve_bytes
+    bounds = [
+        Bound(name=FILESYSTEM, available_bytes=usage.available_bytes - withheld_bytes, withheld_bytes=withheld_bytes)
+    ]
     if usage.total_inodes > 0:
         bounds.append(Bound(name=INODES, available_inodes=usage.available_inodes))
     for limit in usage.limits:
         if limit.available_bytes is not None:
             bounds.append(
-                Bound(name=limit.name, available_bytes=limit.available_bytes - promised_bytes, detail=limit.detail)
+                Bound(
+                    name=limit.name,
+                    available_bytes=limit.available_bytes - promised_bytes,
+                    withheld_bytes=promised_bytes,
+                    detail=limit.detail,
+                )
             )
         if limit.available_inodes is not None:
             name = limit.name if INODES in limit.name else f"{limit.name} {INODES}"

@@ -163,9 +163,8 @@ def _extraction_options(
     if recipe.final_state is not FinalState.NONE:
         smaller = replace(request, recipe=replace(recipe, final_state=FinalState.NONE, codec=Codec.NONE))
         options.append(_uncoded(smaller, rate, name="no_final_state", note="the teacher needs another source"))
-    headroom_bytes, _ = headroom.binding(peak_bytes=demand.peak_bytes, files=demand.files)
-    if 0 < headroom_bytes < demand.peak_bytes:
-        options.extend(_fewer_tokens(request, headroom_bytes, runs))
+    if not headroom.admits(peak_bytes=demand.peak_bytes, files=demand.files):
+        options.extend(_fewer_tokens(request, headroom, runs))
     return options
 
 
@@ -185,13 +184,17 @@ def _uncoded(request: ExtractionRequest, rate: float | None, *, name: str, note:
     return Option(name=name, demand=_extraction(request, 1.0, rate), basis=Basis.ASSUMED, note=note)
 
 
-def _fewer_tokens(request: ExtractionRequest, headroom_bytes: int, runs: Sequence[FinishedRun]) -> list[Option]:
-    """Return the most tokens whose peak fits the headroom, if any do."""
+def _fewer_tokens(request: ExtractionRequest, headroom: Headroom, runs: Sequence[FinishedRun]) -> list[Option]:
+    """Return the most tokens that fit as things are, if any do."""
 
     def sized(tokens: int) -> tuple[Demand, Basis, str]:
         return demand_of_extraction(replace(request, tokens=tokens), runs=runs)
 
-    most = _largest(lambda tokens: sized(tokens)[0].peak_bytes <= headroom_bytes, below=request.tokens)
+    def fits(tokens: int) -> bool:
+        demand, _, _ = sized(tokens)
+        return headroom.admits(peak_bytes=demand.peak_bytes, files=demand.files)
+
+    most = _largest(fits, below=request.tokens)
     if most == 0:
         return []
     demand, basis, note = sized(most)

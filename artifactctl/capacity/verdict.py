@@ -68,8 +68,9 @@ class CapacityPlan:
     """The demand of a stage against the headroom of one volume.
 
     `demand_bytes` stays when finished, `peak_bytes` also holds staging; `shortfall_bytes` is what the peak lacks.
-    `full_at` is when the volume is full if nothing is given up, None where it fits or no rate is known. `fits_from` is
-    when the last offered bytes are free, None where nothing is offered. `basis_note` says how much was measured.
+    `full_at` is when writes fail if nothing is given up (reserve and promises used up as well), None where that does
+    not happen or no rate is known. `fits_from` is when the last offered bytes are free, None where nothing is offered.
+    `basis_note` says how much was measured.
     """
 
     verdict: Fit
@@ -139,7 +140,8 @@ def judge(
     """Return the plan for a demand that starts now."""
     known = tuple(candidates)
     headroom_bytes, limited_by = headroom.binding(peak_bytes=demand.peak_bytes, files=demand.files)
-    fills_after = time_until(demand.growth, headroom_bytes)
+    until_full_bytes = headroom.bytes_until_full(peak_bytes=demand.peak_bytes, files=demand.files)
+    fills_after = time_until(demand.growth, until_full_bytes)
     verdict, chosen = _fit(demand, headroom, known, deadline=now + (fills_after or timedelta(0)), now=now)
     peak = peak_point(demand.growth)
     return CapacityPlan(
@@ -161,7 +163,7 @@ def judge(
         limited_by=limited_by,
         duration=demand.duration,
         peak_at=None if peak is None else now + peak.after,
-        full_at=None if fills_after is None or verdict is Fit.FITS else now + fills_after,
+        full_at=None if fills_after is None else now + fills_after,
         basis=basis,
         basis_note=basis_note,
         parts=demand.parts,
