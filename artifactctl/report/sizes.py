@@ -96,7 +96,7 @@ def _binary_power(size_bytes: int) -> int:
 
 
 def _scaled(size_bytes: int, *, base: int, power: int) -> Decimal:
-    return abs(Decimal(size_bytes) / base**power).quantize(_HUNDREDTH, rounding=ROUND_HALF_UP)
+    return abs(Decimal(size_bytes) / Decimal(base) ** power).quantize(_HUNDREDTH, rounding=ROUND_HALF_UP)
 
 
 def _in_unit(size_bytes: int, *, base: int, power: int, unit: str) -> str:
