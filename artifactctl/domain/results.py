@@ -53,7 +53,7 @@ class OperationResult:
 
     @property
     def exit_code(self) -> ExitCode:
-        """0 when all was done, 4 when nothing was and something was refused, 5 in between or for an unexplained rest."""
+        """0 when all was done, 4 when all was refused, 5 in between or for a rest that nothing explains."""
         done = [step for step in self.steps if step.changed_something]
         harmless = [step for step in self.steps if step.outcome is StepOutcome.ALREADY_ABSENT]
         if len(done) + len(harmless) == len(self.steps) and not self.interrupted:

@@ -26,9 +26,9 @@ from artifactctl.guards.unchanged import Unchanged
 from artifactctl.hosts.protocol import ManifestNote, PutBack, RootLock, SetAside
 from artifactctl.reclaim.candidates import Choice, candidate_for
 from artifactctl.reclaim.kinship import Freshness
-from artifactctl.reclaim.planfile import evidence_to_json
 from artifactctl.reclaim.survey import links_to, look, look_quarantined, target_of, with_links
 from artifactctl.reclaim.workplace import CLEARANCE_LIFETIME, Workplace, must_hold, record
+from artifactctl.report.evidence import evidence_payload
 
 _FAILURES = {
     SetAside.CROSS_DEVICE: "it cannot be renamed into quarantine without copying (another filesystem or subvolume)",
@@ -272,7 +272,7 @@ class StepExecution:
             catalog_id=self._work.catalog.lineage_id,
             reason=self._reason,
             actor=self._work.actor,
-            evidence_json=canonical_json({"evidence": evidence_to_json(evidence)}),
+            evidence_json=canonical_json({"evidence": evidence_payload(evidence)}),
             at=self._work.clock(),
         )
 

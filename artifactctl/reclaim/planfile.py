@@ -25,6 +25,8 @@ from artifactctl.domain.plans import (
     text_of,
 )
 from artifactctl.domain.verdicts import Evidence, Verdict
+from artifactctl.report.evidence import evidence_payload
+from artifactctl.report.json_values import json_path
 
 SCHEMA = "artifactctl.reclaim-plan/1"
 
@@ -92,26 +94,11 @@ def plan_from_text(text: str, *, where: str) -> ReclaimPlan:
     return plan
 
 
-def evidence_to_json(items: Sequence[Evidence]) -> list[dict[str, object]]:
-    """Return evidence as in cli.md: guard, verdict, reason, facts (pairs), remedy, waived."""
-    return [
-        {
-            "guard": item.guard,
-            "verdict": item.verdict.value,
-            "reason": item.reason,
-            "facts": [list(fact) for fact in item.facts],
-            "remedy": item.remedy,
-            "waived": item.waived,
-        }
-        for item in items
-    ]
-
-
 def _step_to_json(step: ReclaimStep) -> dict[str, object]:
     return {
         "name": step.name,
         "kind": step.kind.value,
-        "path": text_of(step.path),
+        **json_path(step.path),
         "artifact_id": step.artifact_id,
         "replica_id": step.replica_id,
         "generation": step.generation,
@@ -130,16 +117,16 @@ def _step_to_json(step: ReclaimStep) -> dict[str, object]:
         "expected_freed_bytes": step.expected_freed_bytes,
         "bound": step.bound.value,
         "sibling": step.sibling,
-        "evidence": evidence_to_json(step.evidence),
+        "evidence": evidence_payload(step.evidence),
     }
 
 
 def _refusal_to_json(item: Refusal) -> dict[str, object]:
     return {
         "name": item.name,
-        "path": text_of(item.path),
+        **json_path(item.path),
         "allocated_bytes": item.allocated_bytes,
-        "evidence": evidence_to_json(item.evidence),
+        "evidence": evidence_payload(item.evidence),
     }
 
 

@@ -15,8 +15,8 @@ from artifactctl.hosts.protocol import Host, RootLock
 from artifactctl.policy import Policy
 from artifactctl.reclaim.candidates import Trust
 from artifactctl.reclaim.kinship import Freshness, proofs_to_look_at
-from artifactctl.reclaim.planfile import evidence_to_json
 from artifactctl.reclaim.survey import CatalogStamp, look
+from artifactctl.report.evidence import evidence_payload
 
 CLOCK_SLACK = timedelta(minutes=5)
 """How far this clock may be behind the last audit event before nothing expires any more."""
@@ -91,7 +91,7 @@ def record(
             reason=reason,
             operation=operation,
             policy_digest=workplace.policy.digest,
-            evidence=evidence_to_json(evidence),
+            evidence=evidence_payload(evidence),
         ),
     )
 
