@@ -179,14 +179,8 @@ def _from_stat(seen: os.stat_result) -> FileStatus:
     )
 
 
-def mount_id_of(descriptor: int) -> Optional[int]:
-    """Return the kernel's mount id of an open descriptor, None when neither statx nor fdinfo tells.
-
-    The two sources number mounts differently; one kernel always answers by the same one.
-    """
-    known = statx(b"", descriptor).mount_id
-    if known is not None:
-        return known
+def table_mount_id(descriptor: int) -> Optional[int]:
+    """Return the id that mountinfo gives the mount of an open descriptor, None when /proc does not tell."""
     try:
         with open(f"/proc/self/fdinfo/{descriptor}", "rb") as lines:
             for line in lines:
@@ -195,6 +189,15 @@ def mount_id_of(descriptor: int) -> Optional[int]:
     except FileNotFoundError:  # no /proc, or a kernel before 3.15
         return None
     return None
+
+
+def mount_id_of(descriptor: int) -> Optional[int]:
+    """Return an id of the mount of an open descriptor, None when neither statx nor fdinfo tells.
+
+    The two sources number mounts differently; one kernel always answers by the same one.
+    """
+    known = statx(b"", descriptor).mount_id
+    return known if known is not None else table_mount_id(descriptor)
 
 
 def rename_noreplace(old_dir_fd: int, old_name: bytes, new_dir_fd: int, new_name: bytes) -> None:
