@@ -33,8 +33,24 @@ RENAME_NOREPLACE = 1
 _RESOLVE_NO_XDEV, _RESOLVE_NO_SYMLINKS, _RESOLVE_BENEATH = 0x01, 0x04, 0x08
 
 _NUMBERS: Dict[str, Dict[str, int]] = {
-    "x86_64": {"renameat2": 316, "statx": 332, "syncfs": 306, "openat2": 437, "quotactl": 179},
-    "aarch64": {"renameat2": 276, "statx": 291, "syncfs": 267, "openat2": 437, "quotactl": 60},
+    "x86_64": {
+        "renameat2": 316,
+        "statx": 332,
+        "syncfs": 306,
+        "openat2": 437,
+        "quotactl": 179,
+        "quotactl_fd": 443,
+        "kcmp": 312,
+    },
+    "aarch64": {
+        "renameat2": 276,
+        "statx": 291,
+        "syncfs": 267,
+        "openat2": 437,
+        "quotactl": 60,
+        "quotactl_fd": 443,
+        "kcmp": 272,
+    },
 }
 _STATX = struct.Struct("=IIQIIIHxxQQQQqIxxxxqIxxxxqIxxxxqIxxxxIIIIQ")
 
@@ -76,17 +92,25 @@ class FileStatus(NamedTuple):
         return stat.S_ISLNK(self.mode)
 
 
-def _call(name: str, *arguments: Any) -> int:
-    """Return the result of system call `name`; ints must come wrapped in a ctypes type of their C width."""
-    function = getattr(_libc, name, None)
+def numbered_call(name: str, *arguments: Any) -> int:
+    """Make system call `name` by its number; ints must come wrapped in a ctypes type of their C width."""
+    number = _NUMBERS.get(platform.machine(), {}).get(name)
+    if number is None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
     ctypes.set_errno(0)
-    if function is not None:
-        result: int = function(*arguments)
-    else:
-        number = _NUMBERS.get(platform.machine(), {}).get(name)
-        if number is None:
-            raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
-        result = _libc.syscall(ctypes.c_long(number), *arguments)
+    result: int = _libc.syscall(ctypes.c_long(number), *arguments)
+    if result < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+    return result
+
+
+def _call(name: str, *arguments: Any) -> int:
+    function = getattr(_libc, name, None)
+    if function is None:
+        return numbered_call(name, *arguments)
+    ctypes.set_errno(0)
+    result: int = function(*arguments)
     if result < 0:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
@@ -225,21 +249,9 @@ def syncfs(descriptor: int) -> None:
 
 def _openat2(dir_fd: int, relative: bytes, flags: int) -> int:
     how = struct.pack("=QQQ", flags, 0, _RESOLVE_BENEATH | _RESOLVE_NO_SYMLINKS | _RESOLVE_NO_XDEV)
-    number = _NUMBERS.get(platform.machine(), {}).get("openat2")
-    if number is None:
-        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
-    ctypes.set_errno(0)
-    descriptor: int = _libc.syscall(
-        ctypes.c_long(number),
-        ctypes.c_int(dir_fd),
-        ctypes.c_char_p(relative),
-        ctypes.c_char_p(how),
-        ctypes.c_size_t(len(how)),
+    return numbered_call(
+        "openat2", ctypes.c_int(dir_fd), ctypes.c_char_p(relative), ctypes.c_char_p(how), ctypes.c_size_t(len(how))
     )
-    if descriptor < 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code), os.fsdecode(relative))
-    return descriptor
 
 
 def open_beneath(dir_fd: int, relative: bytes, flags: int = os.O_RDONLY | os.O_DIRECTORY) -> int:
@@ -257,7 +269,7 @@ def open_beneath(dir_fd: int, relative: bytes, flags: int = os.O_RDONLY | os.O_D
     except OSError as error:
         # EPERM: a seccomp filter older than the call; EAGAIN: the tree changed meanwhile, walk it ourselves
         if error.errno not in (errno.ENOSYS, errno.EPERM, errno.EAGAIN, errno.ENAMETOOLONG):
-            raise
+            raise OSError(error.errno, error.strerror, os.fsdecode(relative)) from None
     return _open_stepwise(dir_fd, relative, wanted)
 
 

@@ -8,16 +8,14 @@ from typing import Dict, FrozenSet, Iterable, List, NamedTuple, Optional
 
 from artifactctl.hosts.probe import kernel
 
-NETWORK_TYPES = frozenset(
-    ("nfs", "nfs4", "cifs", "smb3", "smbfs", "ceph", "lustre", "gpfs", "beegfs", "9p", "afs", "glusterfs", "ocfs2")
-    + ("gfs2", "orangefs", "pvfs2", "virtiofs", "wekafs")
+_NETWORK = "nfs nfs4 cifs smb3 smbfs ceph lustre gpfs beegfs 9p afs glusterfs ocfs2 gfs2 orangefs pvfs2 virtiofs wekafs"
+_PSEUDO = (
+    "autofs binfmt_misc bpf cgroup cgroup2 configfs cpuset debugfs devpts devtmpfs efivarfs fusectl hugetlbfs mqueue "
+    "nfsd nsfs pipefs proc pstore ramfs resctrl rpc_pipefs securityfs selinuxfs sockfs sysfs tracefs fuse.portal "
+    "fuse.gvfsd-fuse fuse.lxcfs"
 )
-PSEUDO_TYPES = frozenset(
-    ("autofs", "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "cpuset", "debugfs", "devpts", "devtmpfs")
-    + ("efivarfs", "fusectl", "hugetlbfs", "mqueue", "nfsd", "nsfs", "pipefs", "proc", "pstore", "ramfs", "resctrl")
-    + ("rpc_pipefs", "securityfs", "selinuxfs", "sockfs", "sysfs", "tracefs", "fuse.portal", "fuse.gvfsd-fuse")
-    + ("fuse.lxcfs",)
-)
+NETWORK_TYPES = frozenset(_NETWORK.split())
+PSEUDO_TYPES = frozenset(_PSEUDO.split())
 _ESCAPE = re.compile(rb"\\([0-7]{3})")
 
 
