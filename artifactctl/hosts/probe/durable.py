@@ -7,8 +7,9 @@ the files an operation needs are filled in advance and overwritten in place; the
 from __future__ import annotations
 
 import os
+from typing import List
 
-from .rootfolder import give_to_owner
+from artifactctl.hosts.probe.rootfolder import give_to_owner
 
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _KEPT = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -24,7 +25,8 @@ def write_all(descriptor: int, content: bytes, offset: int) -> None:
 
 def read_all(descriptor: int) -> bytes:
     """Return the whole content of an open file."""
-    chunks, offset = [], 0
+    chunks: List[bytes] = []
+    offset = 0
     while True:
         chunk = os.pread(descriptor, 1 << 20, offset)
         if not chunk:

@@ -17,10 +17,10 @@ import re
 from datetime import datetime, timezone
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
-from . import durable, places, room
-from .failures import JournalDamaged, ProbeFailure, RootMismatch
-from .points import reached
-from .rootfolder import RootFolder, printable
+from artifactctl.hosts.probe import durable, places, room
+from artifactctl.hosts.probe.failures import JournalDamaged, ProbeFailure, RootMismatch
+from artifactctl.hosts.probe.points import reached
+from artifactctl.hosts.probe.rootfolder import RootFolder, printable
 
 SCHEMA = "artifactctl.journal/1"
 GROWTH_BYTES = 256 << 10

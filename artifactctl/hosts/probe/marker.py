@@ -7,11 +7,12 @@ import fcntl
 import json
 import os
 import struct
+from contextlib import suppress
 from typing import Any, Dict, Optional
 
-from . import durable, journal, mirrors, places, room, rootlock
-from .failures import JournalDamaged, ProbeFailure
-from .rootfolder import make_folder, open_private_folder, open_root_folder, printable
+from artifactctl.hosts.probe import durable, journal, mirrors, places, room, rootlock
+from artifactctl.hosts.probe.failures import JournalDamaged, ProbeFailure
+from artifactctl.hosts.probe.rootfolder import make_folder, open_private_folder, open_root_folder, printable
 
 SCHEMA = "artifactctl.root/1"
 FIELDS = ("root_id", "name", "catalog_id", "catalog_epoch", "filesystem_uuid", "inode")
@@ -65,10 +66,8 @@ def write_marker(path: bytes, marker: Dict[str, Any]) -> None:
     """
     root_fd = open_root_folder(path)
     try:
-        try:
+        with suppress(FileExistsError):
             make_folder(places.PRIVATE, root_fd)
-        except FileExistsError:
-            pass
         private_fd = open_private_folder(root_fd, path)
         try:
             _furnish(private_fd, marker)
@@ -83,10 +82,8 @@ def write_marker(path: bytes, marker: Dict[str, Any]) -> None:
 
 def _furnish(private_fd: int, marker: Dict[str, Any]) -> None:
     _forgo_copy_on_write(private_fd)
-    try:
+    with suppress(FileExistsError):
         make_folder(places.QUARANTINE, private_fd)
-    except FileExistsError:
-        pass
     _ensure_journal(private_fd, marker)
     _ensure_lock_file(private_fd)
     quarantine_fd = os.open(places.QUARANTINE, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=private_fd)
@@ -118,10 +115,8 @@ def _ensure_journal(private_fd: int, marker: Dict[str, Any]) -> None:
 
 
 def _ensure_lock_file(private_fd: int) -> None:
-    try:
+    with suppress(FileExistsError):
         durable.fill_file(places.LOCK, private_fd, b" ", rootlock.LOCK_BYTES)
-    except FileExistsError:
-        pass
 
 
 def _forgo_copy_on_write(descriptor: int) -> None:

@@ -10,10 +10,11 @@ import hashlib
 import json
 import os
 import re
+from contextlib import suppress
 from typing import Optional
 
-from . import durable, places, room
-from .failures import ProbeFailure
+from artifactctl.hosts.probe import durable, places, room
+from artifactctl.hosts.probe.failures import ProbeFailure
 
 AHEAD_BYTES = 16 << 10
 TOPICS = ("holds", "operations")
@@ -33,10 +34,8 @@ def make_room(private_fd: int) -> None:
 
 
 def _make_next(private_fd: int, name: bytes) -> None:
-    try:
+    with suppress(FileExistsError):
         durable.fill_file(name + b".next", private_fd, b"\n", AHEAD_BYTES)
-    except FileExistsError:
-        pass
 
 
 def write_mirror(private_fd: int, topic: str, content: bytes) -> None:

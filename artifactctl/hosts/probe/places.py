@@ -1,13 +1,13 @@
 """The names in a root's private folder, and where an operation keeps what it set aside.
 
-    .artifactctl/                                     0700
-      root.json  journal  lock  <topic>.json
-      ballast/                                        files that are unlinked when the disk is full
-      quarantine/
-        spare-<random>/{members.gz,note.json}         made ahead of need: mkdir fails on a full disk
-        <operation>/{members.gz,note.json,content}    set aside
-        <operation>.purging/...                       from here only completion
-    <parent>/.artifactctl-quarantine-<operation>/content     where only a sibling folder works
+.artifactctl/                                     0700
+  root.json  journal  lock  <topic>.json
+  ballast/                                        files that are unlinked when the disk is full
+  quarantine/
+    spare-<random>/{members.gz,note.json}         made ahead of need: mkdir fails on a full disk
+    <operation>/{members.gz,note.json,content}    set aside
+    <operation>.purging/...                       from here only completion
+<parent>/.artifactctl-quarantine-<operation>/content     where only a sibling folder works
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from .failures import ProbeFailure
+from artifactctl.hosts.probe.failures import ProbeFailure
 
 PRIVATE = b".artifactctl"
 MARKER = b"root.json"
@@ -42,9 +42,14 @@ class RootReference(NamedTuple):
     inode: int
 
 
+def names_operation(folder: bytes) -> bool:
+    """Whether a folder in the quarantine can be that of an operation."""
+    return not folder.startswith(SPARE_PREFIX) and _OPERATION.match(folder.decode("ascii", "replace")) is not None
+
+
 def operation_folder(operation: str) -> bytes:
     """Return the folder name of an operation; ProbeFailure for a name that could lead elsewhere."""
-    if not _OPERATION.match(operation) or operation.startswith(SPARE_PREFIX.decode()):
+    if not names_operation(operation.encode("utf-8", "replace")):
         raise ProbeFailure(f"{operation!r} cannot name an operation: letters, digits, - and _ only")
     return operation.encode()
 

@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 
-from .kernel import rename_noreplace
+from artifactctl.hosts.probe.kernel import rename_noreplace
 
 _NOT_PROMISED = (errno.ENOSYS, errno.EINVAL)
 

@@ -10,11 +10,12 @@ import errno
 import os
 import time
 import uuid
+from contextlib import suppress
 from typing import Callable, List, TypeVar
 
-from . import durable, kernel, places
-from .renaming import rename_privately
-from .rootfolder import make_folder
+from artifactctl.hosts.probe import durable, kernel, places
+from artifactctl.hosts.probe.renaming import rename_privately
+from artifactctl.hosts.probe.rootfolder import make_folder
 
 BALLAST_FILES, BALLAST_BYTES = 4, 1 << 20
 SPARE_FOLDERS = 4
@@ -80,10 +81,8 @@ def make_room_if_plenty(private_fd: int, quarantine_fd: int) -> None:
 
 
 def _make_ballast(private_fd: int) -> None:
-    try:
+    with suppress(FileExistsError):
         make_folder(places.BALLAST, private_fd)
-    except FileExistsError:
-        pass
     folder = os.open(places.BALLAST, _FOLDER, dir_fd=private_fd)
     try:
         present = set(os.listdir(folder))
@@ -125,20 +124,23 @@ def take_folder(private_fd: int, quarantine_fd: int, name: bytes) -> int:
 
 
 def give_back_folder(quarantine_fd: int, name: bytes) -> None:
-    """Make an operation's folder, empty of content, a spare one again, or remove it when there are enough."""
+    """Make an operation's folder a spare one again, or remove it when there are enough.
+
+    A folder that holds anything but our two files stays where it is: somebody else put it there.
+    """
     folder = os.open(name, _FOLDER, dir_fd=quarantine_fd)
     try:
+        ours = {os.fsdecode(places.MANIFEST), os.fsdecode(places.NOTE)}
+        present = set(os.listdir(folder))
+        if present - ours:
+            return
         enough = len(spare_folders(quarantine_fd)) >= SPARE_FOLDERS
-        for file in (places.MANIFEST, places.NOTE) if enough else ():
-            try:
-                os.unlink(file, dir_fd=folder)
-            except FileNotFoundError:
-                pass
+        for file in present if enough else ():
+            os.unlink(file, dir_fd=folder)
     finally:
         os.close(folder)
     if enough:
         os.rmdir(name, dir_fd=quarantine_fd)
     else:
-        spare = places.SPARE_PREFIX + uuid.uuid4().hex.encode()
-        os.rename(name, spare, src_dir_fd=quarantine_fd, dst_dir_fd=quarantine_fd)
+        rename_privately(quarantine_fd, name, quarantine_fd, places.SPARE_PREFIX + uuid.uuid4().hex.encode())
     os.fsync(quarantine_fd)

@@ -9,19 +9,30 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from contextlib import contextmanager
 from types import TracebackType
-from typing import Optional, Type
+from typing import Iterator, Optional, Type
 
-from . import places
-from .failures import ProbeFailure, RootMismatch
-from .kernel import mount_id_of, open_beneath
+from artifactctl.hosts.probe import filesystems, places
+from artifactctl.hosts.probe.failures import ProbeFailure, RootMismatch
+from artifactctl.hosts.probe.kernel import mount_id_of, open_beneath
 
+_DERIVED = "unknown-"  # a name that changes with every boot proves nothing
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def printable(path: bytes) -> str:
     """Return a path for a message."""
     return os.fsdecode(path).encode("utf-8", "backslashreplace").decode()
+
+
+@contextmanager
+def closing(descriptor: int) -> Iterator[int]:
+    """Close the descriptor at the end of the block."""
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def open_root_folder(path: bytes) -> int:
@@ -50,6 +61,19 @@ def open_private_folder(root_fd: int, path: bytes, name: bytes = places.PRIVATE)
         os.close(private)
         raise
     return private
+
+
+@contextmanager
+def open_private(path: bytes) -> Iterator[int]:
+    """Open the private folder of the root at `path`; ProbeFailure when it is no managed root."""
+    with closing(open_root_folder(path)) as root_fd:
+        try:
+            private_fd = open_private_folder(root_fd, path)
+        except FileNotFoundError as error:
+            shown = printable(path)
+            raise ProbeFailure(f"{shown} is no managed root", remedy=f"`artifactctl root add {shown}`") from error
+    with closing(private_fd):
+        yield private_fd
 
 
 def _check_private(root_fd: int, private: int, shown: str) -> None:
@@ -88,7 +112,7 @@ class RootFolder:
         self.root_fd = self.private_fd = self.quarantine_fd = -1
         try:
             self.root_fd = open_root_folder(reference.path)
-            self._check_inode()
+            self._check_identity()
             self.private_fd = open_private_folder(self.root_fd, reference.path)
             self.quarantine_fd = os.open(places.QUARANTINE, _FOLDER, dir_fd=self.private_fd)
         except FileNotFoundError as error:
@@ -102,14 +126,21 @@ class RootFolder:
             self.close()
             raise
 
-    def _check_inode(self) -> None:
+    def _check_identity(self) -> None:
+        """The recorded inode on the recorded filesystem: the root inode of every empty xfs has the same number."""
         inode = os.fstat(self.root_fd).st_ino
+        filesystem = filesystems.identify(self.root_fd, None)
         if inode != self.reference.inode:
-            raise RootMismatch(
-                f"{printable(self.reference.path)} is inode {inode}, recorded was {self.reference.inode}: "
-                "it was copied, cloned or replaced",
-                remedy="mount the original, or `artifactctl root forget` it and add this one under another name",
-            )
+            raise self._mismatch("inode", inode, self.reference.inode)
+        if not filesystem.startswith(_DERIVED) and filesystem != self.reference.filesystem_uuid:
+            raise self._mismatch("filesystem", filesystem, self.reference.filesystem_uuid)
+
+    def _mismatch(self, what: str, found: object, recorded: object) -> RootMismatch:
+        return RootMismatch(
+            f"{printable(self.reference.path)} is on {what} {found}, recorded was {recorded}: another volume "
+            "is mounted there, or the root was copied, cloned or replaced",
+            remedy="mount the original, or `artifactctl root forget` it and add this one as a root of its own",
+        )
 
     def open_parent(self, relative: bytes) -> "tuple[int, bytes]":
         """Return (descriptor of the folder that holds `relative`, its name there), following no link.

@@ -14,9 +14,9 @@ import sys
 import uuid
 from typing import Any, Dict
 
-from . import durable, places, room
-from .failures import RootBusy
-from .rootfolder import RootFolder, printable
+from artifactctl.hosts.probe import durable, places, room
+from artifactctl.hosts.probe.failures import RootBusy
+from artifactctl.hosts.probe.rootfolder import RootFolder, printable
 
 LOCK_BYTES = 4096
 _ATTEMPTS = 8
