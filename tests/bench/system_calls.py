@@ -13,34 +13,32 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.bench.words import words
+
 WRITING_FLAGS = re.compile(rb"\bO_(WRONLY|RDWR|CREAT|TRUNC|TMPFILE)\b")
 CHANGING_REQUESTS = re.compile(rb"\b(FS_IOC_SETFLAGS|FS_IOC_FSSETXATTR|FICLONE|FICLONERANGE|FIDEDUPERANGE|FITRIM)\b")
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 # What a call changes: the folder entry its path names, and with it the link itself where the path is a link.
-NAMES = _words("unlink unlinkat mkdir mkdirat rmdir mknod mknodat lchown lsetxattr lremovexattr")
-BOTH_NAMES = _words("rename renameat renameat2 link linkat")
-SECOND_NAME = _words("symlink symlinkat mount move_mount")  # the first argument is only read
+NAMES = words("unlink unlinkat mkdir mkdirat rmdir mknod mknodat lchown lsetxattr lremovexattr")
+BOTH_NAMES = words("rename renameat renameat2 link linkat")
+SECOND_NAME = words("symlink symlinkat mount move_mount")  # the first argument is only read
 # ... what its path leads to,
-TARGETS = _words(
+TARGETS = words(
     "chmod fchmodat fchmodat2 chown fchownat truncate setxattr setxattrat removexattr removexattrat creat "
     "utime utimes futimesat utimensat umount2"
 )
 # ... or what its descriptor is open on.
-DESCRIPTORS = _words(
+DESCRIPTORS = words(
     "write pwrite64 writev pwritev pwritev2 sendfile ftruncate fallocate fchmod fchown fsetxattr fremovexattr"
 )
-SECOND_DESCRIPTOR = _words("copy_file_range splice")
-SOCKET_NAMES = _words("bind")
-OPENING = _words("open openat openat2 open_by_handle_at")
-CONDITIONAL = _words("ioctl mmap")
-UNFOLLOWED = _words("io_uring_setup")
-MOVES = _words("chdir fchdir")
-BIRTHS = _words("clone clone3 fork vfork")
+SECOND_DESCRIPTOR = words("copy_file_range splice")
+SOCKET_NAMES = words("bind")
+OPENING = words("open openat openat2 open_by_handle_at")
+CONDITIONAL = words("ioctl mmap")
+UNFOLLOWED = words("io_uring_setup")
+MOVES = words("chdir fchdir")
+BIRTHS = words("clone clone3 fork vfork")
 TRACED = sorted(
     NAMES.union(
         BOTH_NAMES, SECOND_NAME, TARGETS, DESCRIPTORS, SECOND_DESCRIPTOR, SOCKET_NAMES, OPENING, CONDITIONAL,
