@@ -16,15 +16,17 @@ from tests.house.sources import tracked_files
 
 STALE = "artifactctl/migrations/versions/0000_renamed_since.py"
 
+# setuptools replaces sys.argv while it builds, so the two folders are read first.
 BUILD = """
-import json, os, sys, tarfile
+import os, sys, tarfile
 from setuptools import build_meta
-os.chdir(sys.argv[1])
-sdist = build_meta.build_sdist(sys.argv[2])
-with tarfile.open(os.path.join(sys.argv[2], sdist)) as archive:
-    archive.extractall(sys.argv[2], filter="data")
-os.chdir(os.path.join(sys.argv[2], sdist.removesuffix(".tar.gz")))
-print("built", build_meta.build_wheel(sys.argv[2]))
+source, out = sys.argv[1:]
+os.chdir(source)
+sdist = build_meta.build_sdist(out)
+with tarfile.open(os.path.join(out, sdist)) as archive:
+    archive.extractall(out, filter="data")
+os.chdir(os.path.join(out, sdist.removesuffix(".tar.gz")))
+print("built", build_meta.build_wheel(out))
 """
 
 
