@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from volumes import GIB
+from capacity_volumes import GIB
 
 from artifactctl.capacity import (
     PACKED,

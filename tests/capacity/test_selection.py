@@ -6,7 +6,7 @@ from itertools import combinations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from volumes import NOON, candidate
+from capacity_volumes import NOON, candidate
 
 from artifactctl.capacity import ReclaimCandidate, least_regret
 
