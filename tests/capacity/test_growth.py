@@ -3,9 +3,9 @@
 from datetime import timedelta
 
 import pytest
+from capacity_volumes import GIB, NOON
 from hypothesis import given
 from hypothesis import strategies as st
-from capacity_volumes import GIB, NOON
 
 from artifactctl.capacity import full_at, rate_between, rate_from_history
 from artifactctl.capacity.growth import GrowthPoint, peak_point, steady_growth, time_until

@@ -3,9 +3,9 @@
 from datetime import timedelta
 
 import pytest
+from capacity_volumes import GIB, NOON, TIB, candidate, reservation, volume, volume_of_the_story
 from hypothesis import given
 from hypothesis import strategies as st
-from capacity_volumes import GIB, NOON, TIB, candidate, reservation, volume, volume_of_the_story
 
 from artifactctl.capacity import (
     NO_RESERVE,
@@ -295,3 +295,13 @@ def test_a_plan_never_contradicts_itself(available_bytes, inodes, tokens, sizes)
         assert plan.shortfall_bytes > 0
     else:
         assert plan.reclaim == ()
+
+
+def test_one_shortage_of_bytes_and_one_of_inodes_are_met_together_without_waste():
+    headroom = room(3000 * GIB, available_inodes=500)
+    both = candidate("both", 924 * GIB, freed_files=10_000)
+    only_files = candidate("only-files", GIB, freed_files=10_000, superseded=True)
+
+    plan = plan_extraction(STORY, headroom=headroom, now=NOON, candidates=[only_files, both])
+
+    assert [offer.name for offer in plan.reclaim] == ["both"]
