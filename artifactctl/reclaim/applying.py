@@ -83,8 +83,8 @@ def restore(
         mirror_operations(workplace, roots)
     if refusals and not results:
         raise refusals[0]
-    for refusal in refusals:
-        workplace.say(refusal.message)
+    for refused in refusals:
+        workplace.say(refused.message)
     return _measured(workplace, workplace.new_operation(), results, expected_bytes=0, interrupted=bool(refusals))
 
 

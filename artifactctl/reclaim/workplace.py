@@ -19,7 +19,7 @@ from artifactctl.reclaim.survey import CatalogStamp, look
 from artifactctl.report.evidence import evidence_payload
 
 CLOCK_SLACK = timedelta(minutes=5)
-"""How far this clock may be behind the last audit event before nothing expires any more."""
+"""How far this clock may be behind the catalog's last write before nothing expires any more."""
 
 CLEARANCE_LIFETIME = timedelta(minutes=5)
 """How long a clear look may be acted on; between look and rename lie milliseconds unless somebody froze us."""
@@ -46,10 +46,8 @@ class Workplace:
         return CatalogStamp(lineage_id=self.catalog.lineage_id, epoch=self.catalog.epoch)
 
     def trust(self, reading: Reading) -> Trust:
-        """Return what cannot be relied on now; a clock behind the last audit event lets nothing expire."""
-        last = audit.last_instant(reading.connection)
-        behind = last is not None and self.clock() < last - CLOCK_SLACK
-        return Trust(lineage=reading.lineage_trusted, clock=not behind)
+        """Return what cannot be relied on now; a clock behind the last write lets nothing expire."""
+        return Trust(clock=self.clock() >= reading.last_written_at() - CLOCK_SLACK)
 
     def fresh(self, reading: Reading, subjects: Iterable[tuple[Artifact, Replica]]) -> Freshness:
         """Look at every replica that decisions about `subjects` rest on, each once."""
