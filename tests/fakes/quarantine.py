@@ -2,6 +2,7 @@
 
 import errno
 import posixpath
+import re
 from enum import StrEnum
 from typing import TypeVar
 
@@ -18,6 +19,7 @@ from tests.fakes.processes import ProcessTable
 from tests.fakes.steps import Kernel
 from tests.fakes.walking import members_of
 
+OPERATION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 Outcome = TypeVar("Outcome", bound=StrEnum)
 
 SET_ASIDE_ERRORS = {
@@ -66,12 +68,14 @@ class Quarantine:
 
     def intend(self, note: ManifestNote, *, sibling: bool) -> str:
         """Write the manifest, then the journal; the folder is there before either."""
+        if not OPERATION_NAME.fullmatch(note.operation):
+            raise HostFailure(f"{note.operation!r} cannot name an operation")
         if note.operation in self.ledger.events():
             raise HostFailure(f"operation {note.operation} is already in the journal")
         path = note.target.absolute
         top = self.disk.look(path)
-        if top is None:
-            raise HostFailure(f"nothing stands at {path!r}")
+        if top is None or self.disk.first_link(posixpath.dirname(path)) is not None:
+            raise HostFailure(f"nothing stands at {path!r}, or it is reached through a link")
         members = list(members_of(self.disk, path))
         seen = fingerprint(top, members)
         folder = folder_of(self.ledger, path, note.operation, sibling=sibling)
@@ -104,7 +108,7 @@ class Quarantine:
         return SetAside.DONE
 
     def _refusal(self, operation: Operation, spot: Spot | None) -> SetAside | None:
-        if spot is None:
+        if spot is None or self.disk.first_link(posixpath.dirname(operation.original)) is not None:
             return SetAside.ABSENT
         if operation.matches(spot) is False:
             return SetAside.REPLACED

@@ -14,7 +14,7 @@ KIB, MIB, GIB = 1024, 1024**2, 1024**3
 class Volume:
     """One filesystem. `foreign_bytes` is taken by things no path shows (snapshots, reserved blocks).
 
-    With `frees_late` the blocks of a removed inode stay taken until somebody settles the volume (btrfs, xfs).
+    `inode_bytes` is the sum over all inodes. With `frees_late` the blocks of a removed inode stay taken until somebody settles the volume (btrfs, xfs).
     `pins` counts for each inode the descriptors that keep it alive without a name.
     """
 
@@ -31,6 +31,7 @@ class Volume:
     is_exported: bool = False
     frees_late: bool = False
     late_bytes: int = 0
+    inode_bytes: int = 0
     inodes: dict[int, Inode] = field(default_factory=dict)
     pins: dict[int, int] = field(default_factory=dict)
     next_number: int = 2
@@ -42,7 +43,7 @@ class Volume:
     @property
     def used_bytes(self) -> int:
         """Bytes that are not available to a writer."""
-        return sum(inode.allocated_bytes for inode in self.inodes.values()) + self.foreign_bytes + self.late_bytes
+        return self.inode_bytes + self.foreign_bytes + self.late_bytes
 
     @property
     def available_bytes(self) -> int:
@@ -68,12 +69,14 @@ class Volume:
         )
         self.next_number += 1
         self.inodes[inode.number] = inode
+        self.inode_bytes += allocated
         return inode
 
     def resize(self, inode: Inode, size_bytes: int, *, allocated_bytes: int | None = None) -> None:
         """Give the file a size and its blocks; ENOSPC leaves it as it was."""
         wanted = -(-size_bytes // self.block_bytes) * self.block_bytes if allocated_bytes is None else allocated_bytes
         self.claim(wanted - inode.allocated_bytes)
+        self.inode_bytes += wanted - inode.allocated_bytes
         inode.size_bytes, inode.allocated_bytes = size_bytes, wanted
 
     def claim(self, more_bytes: int) -> None:
@@ -95,5 +98,6 @@ class Volume:
         if inode.links > 0 or self.pins.get(inode.number):
             return
         del self.inodes[inode.number]
+        self.inode_bytes -= inode.allocated_bytes
         if self.frees_late:
             self.late_bytes += inode.allocated_bytes
