@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 
+from artifactctl.domain.activity import Growth, VolumeActivity
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.identity import FileIdentity, HostIdentity, ManagedPath
 from artifactctl.domain.observation import HolderReport, Observation, Referrer, VolumeUsage
 from artifactctl.hosts import sightings
-from artifactctl.hosts.probe import links, machine, observing, reading, volumes, walking
+from artifactctl.hosts.probe import activity, links, machine, observing, reading, volumes, walking
 from artifactctl.hosts.protocol import Listing
 
 
@@ -119,3 +120,13 @@ class LocalLook:
             found, problems = links.referrers(list(roots), list(targets))
         together = tuple(Referrer(link=os.fsencode(item["link"]), target=os.fsencode(item["target"])) for item in found)
         return together, tuple(problems)
+
+    def activity(self, path: bytes, *, seconds: float) -> VolumeActivity:
+        """Return who writes to the volume that holds `path`, measured for `seconds`."""
+        with _as_host_failure("watch the writers to", path):
+            return sightings.volume_activity(activity.sample_growth(path, seconds))
+
+    def growth(self, path: bytes, *, seconds: float, recent_seconds: float = 600.0) -> Growth:
+        """Return how the files below `path` grow, measured for `seconds`."""
+        with _as_host_failure("measure the growth of", path):
+            return sightings.growth(activity.growth_of(path, seconds, recent_seconds))
