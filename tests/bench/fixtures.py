@@ -1,11 +1,18 @@
 """The fixtures every test may ask for; each is a thin door to the module that does the work."""
 
+import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.bench.clocks import FixedClock
+from tests.bench.command_line import CommandLine, command_line
+from tests.bench.nobody import NOBODY, prefix_for_nobody
 from tests.bench.sandbox import CHECKOUT
 from tests.bench.volumes import FilesystemKind, Volume, mounted_volume
 
@@ -14,12 +21,18 @@ VolumeFactory = Callable[..., Volume]
 
 @pytest.fixture
 def volumes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VolumeFactory]:
-    """Return a maker of volumes: `volumes(FilesystemKind.EXT4, size_bytes=..., inodes=...)`, see `mounted_volume`."""
+    """Return a maker of volumes: `volumes(FilesystemKind.EXT4, size_bytes=..., inodes=...)`, see `mounted_volume`.
+
+    They are mounted below the sandbox's own /run, where other users can reach them; pytest's folders are closed.
+    """
+    images = tmp_path_factory.mktemp("images")
     with ExitStack() as stack:
 
-        def make(kind: FilesystemKind, **options: object) -> Volume:
-            place = tmp_path_factory.mktemp("volume")
-            return stack.enter_context(mounted_volume(kind, place, **options))  # type: ignore[arg-type]
+        def make(kind: FilesystemKind, **options: Any) -> Volume:
+            place = Path(tempfile.mkdtemp(prefix="volume-", dir="/run"))
+            place.chmod(0o755)
+            stack.callback(place.rmdir)
+            return stack.enter_context(mounted_volume(kind, place, images=images, **options))
 
         yield make
 
@@ -59,3 +72,27 @@ def any_local_volume(request: pytest.FixtureRequest, volumes: VolumeFactory) -> 
 def checkout() -> Path:
     """Return the top of the source tree under test."""
     return CHECKOUT
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    """A clock that stands at noon until the test moves it."""
+    return FixedClock()
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> CommandLine:
+    """The real command line in a process of its own: `cli("ls", "--json").json()`. Its catalog lives in tmp_path."""
+    return command_line(tmp_path)
+
+
+@pytest.fixture
+def cli_of_nobody() -> Iterator[CommandLine]:
+    """The same run by the user nobody, whose home and working directory are its own (system tests only)."""
+    folder = Path(tempfile.mkdtemp(prefix="nobody-", dir="/run"))
+    folder.chmod(0o755)
+    runner = command_line(folder, prefix=prefix_for_nobody())
+    for owned in (runner.home, runner.cwd):
+        os.chown(owned, NOBODY, NOBODY)
+    yield runner
+    shutil.rmtree(folder)

@@ -77,15 +77,16 @@ def mounted_volume(
     kind: FilesystemKind,
     place: Path,
     *,
+    images: Path | None = None,
     size_bytes: int | None = None,
     inodes: int | None = None,
     make_options: Sequence[str] = (),
     mount_options: str = "",
 ) -> Iterator[Volume]:
-    """Make a filesystem of `size_bytes` below the existing folder `place`, mounted while the context lasts.
+    """Make a filesystem of `size_bytes`, mounted on a new folder in `place` while the context lasts.
 
-    `inodes` limits the number of files on ext4 and tmpfs. The image is removed afterwards: filled, it is as large on
-    the real disk as it says.
+    `inodes` limits the number of files on ext4 and tmpfs. The image lies in `images` (else in `place`) and is removed
+    afterwards: filled, it is as large on the real disk as it says.
     """
     if inodes is not None and kind not in (FilesystemKind.EXT4, FilesystemKind.TMPFS):
         raise ValueError(f"{kind} makes inodes as it needs them; limit them on ext4 or tmpfs")
@@ -96,7 +97,12 @@ def mounted_volume(
         volume = _mount_tmpfs(mount, size, inodes, mount_options)
     else:
         limit = ("-N", str(inodes)) if inodes is not None else ()
-        volume = _mount_image(kind, mount, size, (*limit, *make_options), mount_options)
+        image = (images or place) / f"{kind}-{place.name}.image"
+        image.touch(exist_ok=False)
+        os.truncate(image, size)
+        _run(*MAKE_COMMANDS[kind], *limit, *make_options, image)
+        volume = Volume(kind=kind, mount=mount, image=image, mount_options=mount_options)
+        volume.attach()
     try:
         yield volume
     finally:
@@ -112,18 +118,6 @@ def _mount_tmpfs(mount: Path, size_bytes: int, inodes: int | None, mount_options
     options = ",".join(filter(None, (f"size={size_bytes}", limit, mount_options)))
     _run("mount", "-t", "tmpfs", "-o", options, "bench-tmpfs", mount)
     return Volume(kind=FilesystemKind.TMPFS, mount=mount, image=None, mount_options=mount_options)
-
-
-def _mount_image(
-    kind: FilesystemKind, mount: Path, size_bytes: int, make_options: Sequence[str], mount_options: str
-) -> Volume:
-    image = mount.with_suffix(".image")
-    with image.open("xb") as file:
-        file.truncate(size_bytes)
-    _run(*MAKE_COMMANDS[kind], *make_options, image)
-    volume = Volume(kind=kind, mount=mount, image=image, mount_options=mount_options)
-    volume.attach()
-    return volume
 
 
 def fill_with_bytes(volume: Volume, *, leave_bytes: int = 0) -> Path:
