@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 
 from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.identity import member_order
+from artifactctl.domain.members import member_digest
 from artifactctl.hosts.protocol import EntryType, Listing
 from tests.contract.trees import plant, trees
 from tests.contract.workshop import Workshop, scene
@@ -128,3 +129,15 @@ class WalkContract:
             for entry in listing.entries
         }
         assert {name: sizes[name] for name in tree} == {name: len(content) for name, content in tree.items()}
+
+    @given(tree=trees)
+    @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    def test_any_tree_has_the_member_digest_of_the_domain(self, workshop: Workshop, tree: dict[bytes, bytes]) -> None:
+        made = scene(workshop, plant(workshop, {}).rpartition(b"/")[2] + b"-root")
+        plant(workshop, tree, top=made.path)
+        expected = member_digest((path, "f", len(tree[path])) for path in sorted(tree, key=member_order))
+
+        seen = made.observe().tree
+
+        assert seen is not None
+        assert seen.member_digest == expected

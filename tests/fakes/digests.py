@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterable
 
 from artifactctl.domain.identity import member_order
+from artifactctl.domain.members import member_digest
 from artifactctl.hosts.protocol import EntryType
 from tests.fakes.disk import Spot
 
@@ -11,13 +12,17 @@ Member = tuple[bytes, Spot]
 """A path relative to the target (b"" when the target is a file) and what stands there."""
 
 
-def member_digest(members: Iterable[Member]) -> str:
-    """Return SHA-256 over (path, type, size) of everything that is not a folder."""
-    digest = hashlib.sha256()
-    for relative, spot in sorted(members, key=lambda member: member_order(member[0])):
-        if spot.inode.type is not EntryType.DIRECTORY:
-            digest.update(relative + b"\0" + spot.inode.type.encode() + b"\0%d\0" % spot.inode.size_bytes)
-    return digest.hexdigest()
+LETTERS = {EntryType.FILE: "f", EntryType.SYMLINK: "l", EntryType.OTHER: "o"}
+
+
+def digest_of(members: Iterable[Member]) -> str:
+    """Return the domain's digest over everything that is not a folder."""
+    ordered = sorted(members, key=lambda member: member_order(member[0]))
+    return member_digest(
+        (relative, LETTERS[spot.inode.type], spot.inode.size_bytes)
+        for relative, spot in ordered
+        if spot.inode.type in LETTERS
+    )
 
 
 def fingerprint(top: Spot, members: Iterable[Member]) -> str:

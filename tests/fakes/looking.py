@@ -19,7 +19,7 @@ from artifactctl.domain.observation import (
 )
 from artifactctl.hosts.protocol import EntryType
 from tests.fakes.clock import as_instant
-from tests.fakes.digests import Member, fingerprint, member_digest
+from tests.fakes.digests import Member, digest_of, fingerprint
 from tests.fakes.disk import Disk, Spot
 from tests.fakes.processes import ProcessTable, reported
 from tests.fakes.walking import members_of, walk
@@ -97,7 +97,7 @@ class Looker:
             allocated_bytes=sum(spot.inode.allocated_bytes for spot in inside),
             exclusive_bytes=sum(spot.inode.allocated_bytes for spot in inside if spot not in shared_out),
             fingerprint=fingerprint(top, members),
-            member_digest=member_digest(members),
+            member_digest=digest_of(members),
             changed_at=as_instant(changed_ns),
             changed_path=changed_path,
             read_at=as_instant(read_ns) if read_ns else None,

@@ -14,7 +14,8 @@ KIB, MIB, GIB = 1024, 1024**2, 1024**3
 class Volume:
     """One filesystem. `foreign_bytes` is taken by things no path shows (snapshots, reserved blocks).
 
-    `inode_bytes` is the sum over all inodes. With `frees_late` the blocks of a removed inode stay taken until somebody settles the volume (btrfs, xfs).
+    `inode_bytes` is the sum over all inodes. With `frees_late` the blocks of a removed inode stay taken until somebody
+    settles the volume (btrfs, xfs).
     `pins` counts for each inode the descriptors that keep it alive without a name.
     """
 
