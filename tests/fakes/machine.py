@@ -8,6 +8,7 @@ from copy import deepcopy
 from datetime import datetime, timedelta
 from typing import Concatenate, ParamSpec, TypeVar
 
+from artifactctl.domain.activity import Growth, VolumeActivity
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.identity import FileIdentity, HostIdentity, ManagedPath
@@ -20,6 +21,7 @@ from artifactctl.domain.observation import (
 )
 from artifactctl.domain.operations import JournalEvent, OperationRecord
 from artifactctl.hosts.protocol import (
+    DeletedHolder,
     EntryType,
     Listing,
     ManifestNote,
@@ -204,6 +206,41 @@ class FakeMachine:
     def holders(self, path: bytes) -> HolderReport:
         """Return who uses what stands at `path`."""
         return self._looker.holders(path)
+
+    @point
+    def activity(self, path: bytes, *, seconds: float) -> VolumeActivity:
+        """Let `seconds` pass (nobody but a test writes here) and say how the free space moved."""
+        volume = self.disk.find(path, follow_last=True).mount.volume
+        before = volume.available_bytes
+        self.clock.advance(timedelta(seconds=seconds))
+        return VolumeActivity(
+            seconds=seconds,
+            available_before_bytes=before,
+            available_after_bytes=volume.available_bytes,
+            processes_denied=0,
+            writers=(),
+        )
+
+    @point
+    def growth(self, path: bytes, *, seconds: float, recent_seconds: float = 600.0) -> Growth:
+        """Let `seconds` pass; nothing grows by itself here."""
+        stored = sum(entry.allocated_bytes for listing in walk(self.disk, path) for entry in listing.entries)
+        self.clock.advance(timedelta(seconds=seconds))
+        return Growth(
+            before_bytes=stored,
+            after_bytes=stored,
+            seconds=seconds,
+            newest_at=None,
+            newest_path=b"",
+            recent_bytes=0,
+            recent_seconds=recent_seconds,
+        )
+
+    @point
+    def held_by_deleted(self, path: bytes) -> tuple[DeletedHolder, ...]:
+        """Return nothing: a planted holder keeps no deleted bytes on this machine."""
+        self.disk.find(path, follow_last=True)
+        return ()
 
     @point
     def referrers(
