@@ -2,7 +2,7 @@
 
     recipe, layout  ->  demand     what a stage writes (recipes, demand), calibrated by finished runs (calibration)
     volume usage    ->  headroom   what may still be claimed, and which limit says so (headroom)
-    both            ->  plan       verdict, peak, finishing time, alternatives, what to give up (verdict, fit, selection)
+    both            ->  plan       verdict, peak, times, alternatives, what to give up (verdict, fit, selection)
 
 `plans` puts the three together for one stage, `timeline` and `pipeline_file` for several, `saved` writes and reads
 the result. Sizes are exact integers; a figure is `measured` only where a finished run stands behind it.

@@ -9,6 +9,7 @@ from math import ceil, inf
 from artifactctl.capacity.growth import GrowthPoint, steady_growth
 from artifactctl.capacity.recipes import PACKED, ExtractionRecipe, FileLayout
 from artifactctl.domain.errors import UsageError
+from artifactctl.domain.quantities import LONGEST_DURATION
 
 WEIGHT_BYTES = 2
 """Draft weights are kept in bf16."""
@@ -206,7 +207,7 @@ def _parts(*named: tuple[str, int]) -> tuple[DemandPart, ...]:
 
 
 def _duration(amount: int, per_second: float) -> timedelta | None:
-    """Return how long `amount` takes; None where that is no rate, or longer than a `timedelta` can hold."""
-    if not per_second > 0 or amount / per_second > timedelta.max.total_seconds() / 2:
+    """Return how long `amount` takes; None where that is no rate, or one too slow to finish within a century."""
+    if not per_second > 0 or amount / per_second > LONGEST_DURATION.total_seconds():
         return None
     return timedelta(seconds=amount / per_second)

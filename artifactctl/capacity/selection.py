@@ -21,10 +21,9 @@ Where all candidates together do not cover the need, nothing is chosen: giving u
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from fractions import Fraction
 from math import isfinite
 
-RegretClass = tuple[bool, bool, bool, Fraction]
+RegretClass = tuple[bool, bool, bool, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +58,7 @@ class ReclaimCandidate:
     def regret_class(self) -> RegretClass:
         """Rules 1 to 3 of the order; candidates of one class are equally easy to give up."""
         cost_unknown = self.regenerate_cost is None
-        per_byte = Fraction(self.regenerate_cost or 0) / max(1, self.freed_bytes)
+        per_byte = (self.regenerate_cost or 0.0) / max(1, self.freed_bytes)
         return (not self.set_aside, not self.superseded, cost_unknown, per_byte)
 
     @property

@@ -305,3 +305,9 @@ def test_one_shortage_of_bytes_and_one_of_inodes_are_met_together_without_waste(
     plan = plan_extraction(STORY, headroom=headroom, now=NOON, candidates=[only_files, both])
 
     assert [offer.name for offer in plan.reclaim] == ["both"]
+
+
+def test_a_job_that_would_take_longer_than_a_century_has_no_end():
+    plan = plan_running(remaining_bytes=2**62, bytes_per_second=0.001, headroom=room(GIB), now=NOON)
+
+    assert (plan.duration, plan.full_at) == (None, None)
