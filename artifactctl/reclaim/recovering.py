@@ -155,6 +155,8 @@ def _record_restored(workplace: Workplace, item: Unfinished) -> None:
 
 
 def _complete_purge(workplace: Workplace, item: Unfinished) -> None:
+    if item.found.event not in (JournalEvent.PURGING, JournalEvent.PURGED):
+        workplace.host.begin_purge(item.root, item.found.operation)  # the rename is done; it journals that
     with workplace.catalog.reading() as reading:
         artifact = reading.artifact_by_id(item.known.artifact_id) if item.known is not None else None
         replica = _replica(reading, item.known) if item.known is not None else None

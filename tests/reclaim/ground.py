@@ -1,6 +1,8 @@
 """Ground for the engine's tests: a machine in memory with one root, and a real SQLite catalog of what is on it."""
 
+import shutil
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -72,6 +74,18 @@ class Ground:
         self.catalog.close()
         self.machine.restart()
         self.catalog = open_catalog(self.folder / "catalog.db", now=self.now())
+
+    def clone(self, folder: Path) -> "Ground":
+        """Return an independent ground in the same state; this one's catalog is closed and opened again for it."""
+        self.catalog.close()
+        folder.mkdir()
+        for file in self.folder.glob("catalog.db*"):
+            shutil.copy(file, folder / file.name)
+        twin = copy(self)
+        twin.folder, twin.machine, twin.said = folder, self.machine.copy(), []
+        self.catalog = open_catalog(self.folder / "catalog.db", now=self.now())
+        twin.catalog = open_catalog(folder / "catalog.db", now=self.now())
+        return twin
 
     @property
     def workplace(self) -> Workplace:
