@@ -53,12 +53,17 @@ class Bound:
         return max(0, peak_bytes - (self.available_bytes or 0))
 
     def in_bytes(self, *, peak_bytes: int, files: int) -> int | None:
-        """Return the bytes of this demand that the bound lets through; None where it does not bind bytes at all."""
+        """Return the bytes of such a demand that the bound lets through.
+
+        Inodes say nothing about bytes (None) where the demand takes less than a hundredth of them. The answer is below
+        `peak_bytes` exactly when there is a shortfall, also for a demand of empty files.
+        """
         if self.available_inodes is None:
             return self.available_bytes
-        if files == 0:
+        if files == 0 or self.available_inodes > 100 * files:
             return None
-        return self.available_inodes * peak_bytes // files
+        let_through_bytes = self.available_inodes * peak_bytes // files
+        return min(let_through_bytes, peak_bytes - 1) if self.available_inodes < files else let_through_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from artifactctl.domain.errors import UsageError
 from artifactctl.domain.suggestions import did_you_mean
 
-FEWEST_BLOCKS_FOR_DEFAULTS = 6
+FEWEST_BLOCKS_FOR_DEFAULTS = 7
 """Below this depth the default boundaries [2, n//2, n-3] coincide or leave the model."""
 
 _NESTED_TEXT_KEYS = ("text_config", "llm_config", "language_config")
@@ -117,7 +117,9 @@ def model_shape_from_config(config: Mapping[str, object], *, name: str) -> Model
         raise UsageError(
             f"the config of `{name}` is that of a draft model", remedy="give the config.json of the target model"
         )
-    text = next((nested for key in _NESTED_TEXT_KEYS if isinstance(nested := config.get(key), Mapping)), config)
+    text: Mapping[str, object] = next(
+        (nested for key in _NESTED_TEXT_KEYS if isinstance(nested := config.get(key), Mapping)), {}
+    )
     hidden_size = _first_count(text, _WIDTH_KEYS) or _first_count(config, ("text_hidden_size", *_WIDTH_KEYS))
     layers = _first_count(text, _DEPTH_KEYS) or _first_count(config, _DEPTH_KEYS)
     if hidden_size is None or layers is None:

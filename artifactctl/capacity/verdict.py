@@ -103,6 +103,8 @@ class CapacityPlan:
     def __post_init__(self) -> None:
         if (self.verdict is Fit.FITS) != (self.peak_bytes <= self.headroom_bytes):
             raise ValueError("the verdict contradicts peak and headroom")
+        if sum(part.part_bytes for part in self.parts) != self.demand_bytes or self.peak_bytes < self.demand_bytes:
+            raise ValueError("the parts do not add up to the demand, or the peak lies below it")
         if bool(self.reclaim) != (self.verdict is Fit.FITS_AFTER_RECLAIM):
             raise ValueError("something is offered for removal if, and only if, that makes the demand fit")
 
@@ -125,6 +127,15 @@ class CapacityPlan:
     def fits_from(self) -> datetime | None:
         """When the last of the offered bytes are free."""
         return max((offer.available_at for offer in self.reclaim), default=None)
+
+
+def lacking_bytes(plan: CapacityPlan, headroom: Headroom) -> int:
+    """Return what a plan made earlier lacks against today's headroom; 0 means that nothing needs to be given up.
+
+    Measure the headroom without the plan's own reservation.
+    """
+    headroom_bytes, _ = headroom.binding(peak_bytes=plan.peak_bytes, files=plan.files)
+    return max(0, plan.peak_bytes - headroom_bytes)
 
 
 def judge(
