@@ -1,0 +1,141 @@
+"""Symbolic links under managed roots that lead to a target from outside of it."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Sequence, Tuple
+
+from artifactctl.hosts.probe import folders, mounts
+from artifactctl.hosts.probe.folders import FolderStack, MountCrossed
+from artifactctl.hosts.probe.mounts import join, lies_at_or_below
+from artifactctl.hosts.probe.walking import OWN_FOLDER, describe
+
+Wire = Dict[str, Any]
+
+
+class _Names(NamedTuple):
+    """One folder's links and folders, known from d_type without a stat."""
+
+    links: List[bytes]
+    folders: List[bytes]
+
+
+class _Target(NamedTuple):
+    """A target as given, and all absolute paths that mean it."""
+
+    given: bytes
+    names: Tuple[bytes, ...]
+
+
+class ReferrerLook:
+    """A walk over the roots; `found` and `problems` grow as it goes."""
+
+    def __init__(self, roots: Iterable[bytes], targets: Iterable[bytes]) -> None:
+        self._roots = [os.path.realpath(root) for root in roots]
+        self._targets = [_Target(given, _names_of(given)) for given in targets]
+        self._remote = [mount.point for mount in mounts.read() if mount.is_remote]
+        self.found: List[Wire] = []
+        self.problems: List[str] = []
+
+    def run(self) -> None:
+        """Walk every root once; a root inside another root is walked with that one."""
+        for root in self._roots:
+            inside = any(other != root and lies_at_or_below(root, other) for other in self._roots)
+            if inside and not _is_other_mount(root):
+                continue
+            try:
+                descriptor = folders.open_folder(root)
+            except OSError as error:
+                self.problems.append(describe(error, root))
+                continue
+            with FolderStack(descriptor) as stack:
+                self._descend(stack, root)
+
+    def _descend(self, stack: FolderStack, root: bytes) -> None:
+        pending: List[Iterator[bytes]] = [self._read(stack, root)]
+        while pending:
+            name = next(pending[-1], None)
+            if name is None:
+                pending.pop()
+                stack.leave()
+                continue
+            try:
+                stack.enter(name)
+            except FileNotFoundError:
+                continue
+            except MountCrossed:
+                self._not_entered(join(join(root, stack.relative), name))
+                continue
+            except OSError as error:
+                self.problems.append(describe(error, join(join(root, stack.relative), name)))
+                continue
+            pending.append(self._read(stack, root))
+
+    def _not_entered(self, place: bytes) -> None:
+        """A mount below a root may hold links too; it is looked at only where it is a root itself."""
+        if place not in self._roots:
+            self.problems.append(f"{os.fsdecode(place)}: another filesystem is mounted here and was not searched")
+
+    def _read(self, stack: FolderStack, root: bytes) -> Iterator[bytes]:
+        folder = join(root, stack.relative)
+        names = self._names(stack, folder)
+        for name in names.links:
+            try:
+                text = os.readlink(name, dir_fd=stack.descriptor)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                self.problems.append(describe(error, join(folder, name)))
+                continue
+            self._judge(join(folder, name), text)
+        return iter(names.folders)
+
+    def _names(self, stack: FolderStack, folder: bytes) -> _Names:
+        names = _Names([], [])
+        try:
+            with os.scandir(stack.descriptor) as entries:
+                for entry in entries:
+                    name = os.fsencode(entry.name)
+                    if entry.is_symlink():
+                        names.links.append(name)
+                    elif entry.is_dir(follow_symlinks=False) and not (stack.depth == 1 and name == OWN_FOLDER):
+                        names.folders.append(name)
+        except OSError as error:
+            self.problems.append(describe(error, folder))
+        names.links.sort()
+        names.folders.sort()
+        return names
+
+    def _judge(self, link: bytes, text: bytes) -> None:
+        lexical = os.path.normpath(os.path.join(os.path.dirname(link), text))
+        places = {lexical}
+        if not any(lies_at_or_below(lexical, point) for point in self._remote) or self._is_under_roots(lexical):
+            places.add(os.path.realpath(os.path.join(os.path.dirname(link), text)))
+        for target in self._targets:
+            if any(lies_at_or_below(link, name) for name in target.names):
+                continue
+            if any(lies_at_or_below(place, name) for place in places for name in target.names):
+                self.found.append({"link": os.fsdecode(link), "target": os.fsdecode(target.given)})
+
+    def _is_under_roots(self, path: bytes) -> bool:
+        return any(lies_at_or_below(path, root) for root in self._roots)
+
+
+def _names_of(target: bytes) -> Tuple[bytes, ...]:
+    """A target that is a link itself is meant, not what it leads to."""
+    clean = os.path.normpath(target)
+    real = join(os.path.realpath(os.path.dirname(clean)), os.path.basename(clean))
+    return tuple(dict.fromkeys((clean, real)))
+
+
+def _is_other_mount(root: bytes) -> bool:
+    table = mounts.read()
+    inside, around = mounts.holding(table, root), mounts.holding(table, os.path.dirname(root))
+    return inside != around
+
+
+def referrers(roots: Sequence[bytes], targets: Sequence[bytes]) -> Tuple[List[Wire], List[str]]:
+    """Return (links, problems); a folder that could not be read is a problem."""
+    look = ReferrerLook(roots, targets)
+    look.run()
+    return look.found, look.problems

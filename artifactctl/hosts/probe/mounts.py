@@ -1,0 +1,129 @@
+"""The mount table as /proc/<pid>/mountinfo tells it (proc_pid_mountinfo(5))."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Dict, FrozenSet, Iterable, List, NamedTuple, Optional
+
+from artifactctl.hosts.probe import kernel
+
+_NETWORK = "nfs nfs4 cifs smb3 smbfs ceph lustre gpfs beegfs 9p afs glusterfs ocfs2 gfs2 orangefs pvfs2 virtiofs wekafs"
+_PSEUDO = (
+    "autofs binfmt_misc bpf cgroup cgroup2 configfs cpuset debugfs devpts devtmpfs efivarfs fusectl hugetlbfs mqueue "
+    "nfsd nsfs pipefs proc pstore ramfs resctrl rpc_pipefs securityfs selinuxfs sockfs sysfs tracefs fuse.portal "
+    "fuse.gvfsd-fuse fuse.lxcfs"
+)
+NETWORK_TYPES = frozenset(_NETWORK.split())
+PSEUDO_TYPES = frozenset(_PSEUDO.split())
+_ESCAPE = re.compile(rb"\\([0-7]{3})")
+
+
+class Mount(NamedTuple):
+    """One line: `root` is the part of the filesystem that is shown at `point`; `device` is major:minor in text.
+
+    `device` names the superblock. On btrfs it differs from every st_dev below: compare it with its like only.
+    """
+
+    mount_id: int
+    parent_id: int
+    device: str
+    root: bytes
+    point: bytes
+    options: FrozenSet[bytes]
+    type: str
+    source: str
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether something other than this kernel answers for it, and may never do so."""
+        return self.type in NETWORK_TYPES or self.type == "fuse" or self.type.startswith("fuse.")
+
+    @property
+    def is_pseudo(self) -> bool:
+        """Whether it shows the kernel's own state and stores nothing."""
+        return self.type in PSEUDO_TYPES
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether the mount or its filesystem refuses writes; `emergency_ro` is not seen by statvfs."""
+        return not self.options.isdisjoint((b"ro", b"emergency_ro"))
+
+
+def unescape(text: bytes) -> bytes:
+    r"""Undo the kernel's octal escapes (\040 for a blank, and so on)."""
+    return _ESCAPE.sub(lambda match: bytes([int(match.group(1), 8)]), text)
+
+
+def parse(content: bytes) -> List[Mount]:
+    """Return the mounts of a mountinfo file, in its order: a later mount hides an earlier one at the same point."""
+    found = []
+    for line in content.splitlines():
+        before, _, after = line.partition(b" - ")
+        fields, rest = before.split(b" "), after.split(b" ")
+        if len(fields) < 6 or len(rest) < 2:
+            continue
+        superblock = rest[2].split(b",") if len(rest) > 2 else []
+        found.append(
+            Mount(
+                int(fields[0]),
+                int(fields[1]),
+                fields[2].decode("ascii"),
+                unescape(fields[3]),
+                unescape(fields[4]),
+                frozenset(fields[5].split(b",") + superblock),
+                rest[0].decode("ascii", "replace"),
+                os.fsdecode(unescape(rest[1])),
+            )
+        )
+    return found
+
+
+def read(process: str = "self") -> List[Mount]:
+    """Return the mounts that `process` sees; OSError when its table cannot be read."""
+    with open(f"/proc/{process}/mountinfo", "rb") as table:
+        return parse(table.read())
+
+
+def lies_at_or_below(path: bytes, top: bytes) -> bool:
+    """Whether `path` is `top` or leads below it, lexically."""
+    return path == top or path.startswith(top if top.endswith(b"/") else top + b"/")
+
+
+def relative_to(path: bytes, top: bytes) -> bytes:
+    """Return what follows `top` in `path`, which must lie at or below it."""
+    return path[len(top) :].lstrip(b"/")
+
+
+def join(top: bytes, relative: bytes) -> bytes:
+    """Return `relative` below `top`; b"" is `top` itself."""
+    return top.rstrip(b"/") + b"/" + relative if relative else top
+
+
+def visible(table: Iterable[Mount]) -> List[Mount]:
+    """Return the mounts that are not hidden by a later one at the same point."""
+    by_point: Dict[bytes, Mount] = {}
+    for mount in table:
+        by_point[mount.point] = mount
+    return list(by_point.values())
+
+
+def holding(table: Iterable[Mount], path: bytes) -> Optional[Mount]:
+    """Return the mount that shows the absolute, resolved `path`: the last of the longest prefixes."""
+    best: Optional[Mount] = None
+    for mount in table:
+        if lies_at_or_below(path, mount.point) and (best is None or len(mount.point) >= len(best.point)):
+            best = mount
+    return best
+
+
+def of_descriptor(table: Iterable[Mount], descriptor: int) -> Optional[Mount]:
+    """Return the mount an open descriptor came through, None when /proc does not say."""
+    number = kernel.table_mount_id(descriptor)
+    return next((mount for mount in table if mount.mount_id == number), None)
+
+
+def mount_points_below(path: bytes) -> FrozenSet[bytes]:
+    """Return the mount points strictly below the resolved `path`, relative to it."""
+    points = (mount.point for mount in read())
+    return frozenset(relative_to(point, path) for point in points if point != path and lies_at_or_below(point, path))

@@ -1,0 +1,66 @@
+"""What is in use on this machine, by inode: the common table that all sources of holders write to."""
+
+from __future__ import annotations
+
+from typing import Dict, List, NamedTuple, Optional, Set, Tuple
+
+from artifactctl.hosts.probe import kernel
+
+
+class Use(NamedTuple):
+    """One use of one inode. `kind` is a value of the domain's HolderKind; `process` None: nobody to name."""
+
+    kind: str
+    process: Optional[int]
+    detail: str = ""
+
+
+class UncertainUse(NamedTuple):
+    """A mapping known only from the text of /proc/<pid>/maps, whose device number is wrong on btrfs."""
+
+    use: Use
+    path: bytes
+
+
+class UseTable:
+    """Uses by (st_dev, st_ino), and what could not be looked at."""
+
+    def __init__(self) -> None:
+        self._by_inode: Dict[Tuple[int, int], List[Use]] = {}
+        self._uncertain: Dict[int, List[UncertainUse]] = {}
+        self.inspected = 0
+        self.denied: Set[int] = set()
+        self.unreadable: List[str] = []
+
+    def add(self, device: int, inode: int, use: Use) -> None:
+        """Note that an inode is in use."""
+        known = self._by_inode.setdefault((device, inode), [])
+        if use not in known:
+            known.append(use)
+
+    def add_uncertain(self, inode: int, use: Use, path: bytes) -> None:
+        """Note a use whose filesystem is not known for sure."""
+        self._uncertain.setdefault(inode, []).append(UncertainUse(use, path))
+
+    def of(self, status: kernel.FileStatus, path: bytes) -> List[Use]:
+        """Return the uses of what has this status and stands at the absolute `path`."""
+        found = self._by_inode.get((status.device, status.inode), [])
+        if not self._uncertain:
+            return found
+        unsure = [item.use for item in self._uncertain.get(status.inode, ()) if item.path == path]
+        return found + unsure if unsure else found
+
+
+def command_of(process: Optional[int]) -> str:
+    """Return the command line of a process, its name when there is none, "" when it has ended meanwhile."""
+    if process is None:
+        return ""
+    try:
+        with open(f"/proc/{process}/cmdline", "rb") as line:
+            words = line.read(400).replace(b"\0", b" ").strip()
+        if not words:
+            with open(f"/proc/{process}/comm", "rb") as line:
+                words = line.read().strip()
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return ""
+    return words.decode("utf-8", "backslashreplace")[:200]

@@ -1,0 +1,281 @@
+"""What the probe reports, as domain types: the one place that knows both the wire form and the types."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from artifactctl.domain.activity import GrowingFile, Growth, VolumeActivity, Writer
+from artifactctl.domain.artifacts import Root
+from artifactctl.domain.identity import FileIdentity
+from artifactctl.domain.observation import (
+    BlindSpot,
+    BlindSpotKind,
+    Confinement,
+    Holder,
+    HolderKind,
+    HolderReport,
+    Limit,
+    MarkerState,
+    MountSighting,
+    Observation,
+    Obstacle,
+    ObstacleKind,
+    SharedExtents,
+    TreeSummary,
+    VolumeUsage,
+)
+from artifactctl.hosts.protocol import Entry, EntryType, Listing
+
+Wire = Mapping[str, Any]
+
+_ENTRY_TYPES = {"f": EntryType.FILE, "d": EntryType.DIRECTORY, "l": EntryType.SYMLINK, "o": EntryType.OTHER}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LATEST = datetime.max.replace(tzinfo=UTC)
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
+
+
+def instant(nanoseconds: int) -> datetime:
+    """Return nanoseconds since 1970 as an instant; what no calendar can hold becomes its first or last day.
+
+    A forged time such as the year 30,000 must block as "changed in the future", not stop the look.
+    """
+    try:
+        return _EPOCH + timedelta(microseconds=nanoseconds // 1000)
+    except OverflowError:
+        return _LATEST if nanoseconds > 0 else _EARLIEST
+
+
+def file_identity(wire: Wire) -> FileIdentity:
+    """Return the identity of one inode."""
+    return FileIdentity(
+        filesystem_uuid=wire["filesystem_uuid"],
+        inode=wire["inode"],
+        birth_ns=wire["birth_ns"],
+        ctime_ns=wire["ctime_ns"],
+    )
+
+
+def volume_usage(wire: Wire) -> VolumeUsage:
+    """Return the space of a filesystem."""
+    plain = {name: value for name, value in wire.items() if name not in ("mount", "limits")}
+    limits = tuple(
+        Limit(
+            name=item["name"],
+            available_bytes=item["available_bytes"],
+            available_inodes=item["available_inodes"],
+            detail=item["detail"],
+        )
+        for item in wire["limits"]
+    )
+    return VolumeUsage(mount=os.fsencode(wire["mount"]), limits=limits, **plain)
+
+
+def listings(parts: Iterable[Wire]) -> Iterator[Listing]:
+    """Put the parts of each folder together again."""
+    entries: list[Entry] = []
+    for part in parts:
+        entries.extend(_entry(row) for row in part["entries"])
+        if not part["final"]:
+            continue
+        yield Listing(
+            relative=os.fsencode(part["relative"]),
+            entries=tuple(entries),
+            allocated_bytes=part["allocated_bytes"],
+            inode=part["inode"],
+            problem=part["problem"],
+            is_mount=part["is_mount"],
+        )
+        entries = []
+
+
+def _entry(row: list[Any]) -> Entry:
+    name, letter, size, allocated, inode, links, modified_ns, changed_ns, target = row
+    return Entry(
+        name=os.fsencode(name),
+        type=_ENTRY_TYPES[letter],
+        size_bytes=size,
+        allocated_bytes=allocated,
+        inode=inode,
+        links=links,
+        modified_ns=modified_ns,
+        changed_ns=changed_ns,
+        link_target=os.fsencode(target),
+    )
+
+
+def holder_report(wire: Wire | None) -> HolderReport:
+    """Return who uses the target; None (nothing could be looked at) is a blind spot, never an empty report."""
+    if wire is None:
+        return HolderReport(
+            holders=(),
+            blind_spots=(
+                BlindSpot(
+                    kind=BlindSpotKind.UNREADABLE,
+                    count=1,
+                    detail="nothing was looked at",
+                    settled_by="look again once the target is there and can be reached without links and mounts",
+                ),
+            ),
+            processes_inspected=0,
+            lease_candidates=0,
+            leases_granted=0,
+            lease_answers_for_all_openers=False,
+        )
+    return HolderReport(
+        holders=tuple(_holder(item) for item in wire["holders"]),
+        blind_spots=tuple(
+            BlindSpot(
+                kind=BlindSpotKind(item["kind"]),
+                count=item["count"],
+                detail=item["detail"],
+                settled_by=item["settled_by"],
+            )
+            for item in wire["blind_spots"]
+        ),
+        processes_inspected=wire["processes_inspected"],
+        lease_candidates=wire["lease_candidates"],
+        leases_granted=wire["leases_granted"],
+        lease_answers_for_all_openers=wire["lease_answers_for_all_openers"],
+    )
+
+
+def _holder(wire: Wire) -> Holder:
+    return Holder(
+        kind=HolderKind(wire["kind"]),
+        path=os.fsencode(wire["path"]),
+        pid=wire["pid"],
+        command=wire["command"],
+        detail=wire["detail"],
+    )
+
+
+def tree_summary(wire: Wire) -> TreeSummary:
+    """Return the measured content of a target."""
+    return TreeSummary(
+        files=wire["files"],
+        directories=wire["directories"],
+        symlinks=wire["symlinks"],
+        apparent_bytes=wire["apparent_bytes"],
+        allocated_bytes=wire["allocated_bytes"],
+        exclusive_bytes=wire["exclusive_bytes"],
+        fingerprint=wire["fingerprint"],
+        member_digest=wire["member_digest"],
+        changed_at=instant(wire["changed_ns"]),
+        changed_path=os.fsencode(wire["changed_path"]),
+        read_at=None if wire["read_ns"] is None else instant(wire["read_ns"]),
+        read_path=os.fsencode(wire["read_path"]),
+        escaping_links=tuple((os.fsencode(link), os.fsencode(text)) for link, text in wire["escaping_links"]),
+        special_files=tuple((os.fsencode(path), kind) for path, kind in wire["special_files"]),
+        outside_names=tuple((os.fsencode(path), count) for path, count in wire["outside_names"]),
+        shared_extents=SharedExtents(wire["shared_extents"]),
+        problems=tuple(wire["problems"]),
+    )
+
+
+def marker_state(wire: Wire, root: Root, catalog_id: str, catalog_epoch: int) -> tuple[MarkerState, str]:
+    """Return what the root's marker says about `root` and the catalog that asks, with the reason in words."""
+    marker, problem = wire["marker"], wire["marker_problem"]
+    if problem:
+        return MarkerState.UNREADABLE, problem
+    if marker is None:
+        return MarkerState.MISSING, "there is no .artifactctl/root.json"
+    wanted = {"root_id": str, "catalog_id": str, "catalog_epoch": int, "filesystem_uuid": str, "inode": int}
+    wrong = sorted(name for name, kind in wanted.items() if not isinstance(marker.get(name), kind))
+    if wrong:
+        return MarkerState.UNREADABLE, f"root.json has no usable {', '.join(wrong)}"
+    if marker["root_id"] != root.root_id:
+        return MarkerState.FOREIGN, f"the marker is that of root {marker['root_id']}"
+    if marker["catalog_id"] != catalog_id:
+        return MarkerState.FOREIGN, f"the root belongs to catalog {marker['catalog_id']}"
+    if marker["catalog_epoch"] != catalog_epoch:
+        return MarkerState.FOREIGN, f"the root is at epoch {marker['catalog_epoch']}, the catalog at {catalog_epoch}"
+    here = (wire["confinement"]["filesystem_uuid"], wire["root_inode"])
+    if here != (marker["filesystem_uuid"], marker["inode"]):
+        return MarkerState.CLONED, f"the marker was written for inode {marker['inode']} of {marker['filesystem_uuid']}"
+    return MarkerState.MATCHES, ""
+
+
+def confinement(wire: Wire, state: tuple[MarkerState, str]) -> Confinement:
+    """Return where the target really lies."""
+    place = wire["confinement"]
+    component = place["symlinked_component"]
+    return Confinement(
+        marker=state[0],
+        marker_detail=state[1],
+        filesystem_uuid=place["filesystem_uuid"],
+        filesystem_type=place["filesystem_type"],
+        symlinked_component=None if component is None else os.fsencode(component),
+        mounts=tuple(
+            MountSighting(
+                relative=os.fsencode(mount["relative"]),
+                source=mount["source"],
+                filesystem_type=mount["filesystem_type"],
+            )
+            for mount in place["mounts"]
+        ),
+        mounts_complete=place["mounts_complete"],
+    )
+
+
+def observation(wire: Wire, root: Root, *, catalog_id: str, catalog_epoch: int) -> Observation:
+    """Return the observation of a target of `root`; the machine's clock is its instant."""
+    seen_at = instant(wire["host_ns"])
+    tree = None if wire["tree"] is None else tree_summary(wire["tree"])
+    return Observation(
+        taken_at=seen_at,
+        host_time=seen_at,
+        path=os.fsencode(wire["path"]),
+        identity=None if wire["identity"] is None else file_identity(wire["identity"]),
+        is_directory=wire["is_directory"],
+        confinement=confinement(wire, marker_state(wire, root, catalog_id, catalog_epoch)),
+        tree=tree,
+        holders=holder_report(wire["holders"]),
+        obstacles=tuple(
+            Obstacle(kind=ObstacleKind(item["kind"]), path=os.fsencode(item["path"]), detail=item["detail"])
+            for item in wire["obstacles"]
+        ),
+        problems=(*wire["problems"], *(tree.problems if tree else ())),
+    )
+
+
+def volume_activity(wire: Wire) -> VolumeActivity:
+    """Return who wrote to a volume during a sample."""
+    return VolumeActivity(
+        seconds=wire["seconds"],
+        available_before_bytes=wire["available_before_bytes"],
+        available_after_bytes=wire["available_after_bytes"],
+        processes_denied=wire["processes_denied"],
+        writers=tuple(
+            Writer(
+                pid=item["pid"],
+                command=item["command"],
+                written_bytes=item["written_bytes"],
+                writes_here=item["writes_here"],
+                files=tuple(
+                    GrowingFile(
+                        path=os.fsencode(file["path"]),
+                        size_bytes=file["size_bytes"],
+                        grown_bytes=file["grown_bytes"],
+                        was_open_before=file["was_open_before"],
+                    )
+                    for file in item["files"]
+                ),
+            )
+            for item in wire["writers"]
+        ),
+    )
+
+
+def growth(wire: Wire) -> Growth:
+    """Return how a folder grew during a sample."""
+    return Growth(
+        before_bytes=wire["before_bytes"],
+        after_bytes=wire["after_bytes"],
+        seconds=wire["seconds"],
+        newest_at=instant(wire["newest_ns"]) if wire["newest_ns"] else None,
+        newest_path=os.fsencode(wire["newest_path"]),
+        recent_bytes=wire["recent_bytes"],
+        recent_seconds=wire["recent_seconds"],
+        problems=tuple(wire["problems"]),
+    )

@@ -1,0 +1,109 @@
+"""The contract over this machine, on each filesystem that artifactctl promises to understand."""
+
+import itertools
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.bench.volumes import FilesystemKind, Volume, mounted_volume
+from tests.contract.content import ContentContract
+from tests.contract.crashes import CrashContract
+from tests.contract.holding import HolderContract
+from tests.contract.identities import IdentityContract
+from tests.contract.local_workshop import LocalWorkshop
+from tests.contract.locks import LockContract
+from tests.contract.markers import MarkerContract
+from tests.contract.observing import ConfinementContract, ObservationContract
+from tests.contract.purging import PurgeContract
+from tests.contract.quarantining import QuarantineContract
+from tests.contract.referring import ReferrerContract
+from tests.contract.restoring import RestoreContract
+from tests.contract.space import SpaceContract
+from tests.contract.walking import WalkContract
+
+pytestmark = pytest.mark.system
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="module", params=list(FilesystemKind), ids=str)
+def volume(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Volume]:
+    """One volume of each kind for all tests of this module."""
+    with mounted_volume(request.param, tmp_path_factory.mktemp("contract")) as made:
+        yield made
+
+
+@pytest.fixture
+def workshop(volume: Volume) -> Iterator[LocalWorkshop]:
+    """A new folder on the volume, which is empty again afterwards."""
+    top = volume.mount / f"top-{next(_numbers)}"
+    top.mkdir()
+    before = set(volume.mount.iterdir())
+    yield LocalWorkshop(volume, top)
+    _remove({top, *set(volume.mount.iterdir()) - before})
+
+
+def _remove(leftovers: set[Path]) -> None:
+    for leftover in leftovers:
+        if leftover.is_dir():
+            shutil.rmtree(leftover)
+        else:
+            leftover.unlink()
+
+
+class TestIdentity(IdentityContract):
+    """Over this machine."""
+
+
+class TestWalk(WalkContract):
+    """Over this machine."""
+
+
+class TestContent(ContentContract):
+    """Over this machine."""
+
+
+class TestObservation(ObservationContract):
+    """Over this machine."""
+
+
+class TestConfinement(ConfinementContract):
+    """Over this machine."""
+
+
+class TestHolders(HolderContract):
+    """Over this machine."""
+
+
+class TestReferrers(ReferrerContract):
+    """Over this machine."""
+
+
+class TestMarkers(MarkerContract):
+    """Over this machine."""
+
+
+class TestLocks(LockContract):
+    """Over this machine."""
+
+
+class TestQuarantine(QuarantineContract):
+    """Over this machine."""
+
+
+class TestRestore(RestoreContract):
+    """Over this machine."""
+
+
+class TestPurge(PurgeContract):
+    """Over this machine."""
+
+
+class TestSpace(SpaceContract):
+    """Over this machine."""
+
+
+class TestCrashes(CrashContract):
+    """Over this machine."""
