@@ -1,7 +1,7 @@
 """Running a command while leases are held: renewed as it runs, released when it ends, its signals and code passed on.
 
-The process exists before the leases are taken, so that they name it and not us: should we be killed, the command goes on
-and nobody can prove its holder gone. It waits, without having begun, until it is let go.
+The process exists before the leases are taken, so that they name it and not us: should we be killed, the command goes
+on and nobody can prove its holder gone. It waits, without having begun, until it is let go.
 """
 
 import os

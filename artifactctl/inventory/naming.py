@@ -7,7 +7,6 @@ from artifactctl.catalog.failures import UnknownObject
 from artifactctl.catalog.reading import Reading
 from artifactctl.domain.artifacts import Artifact, ReplicaState, Root
 from artifactctl.domain.identity import ManagedPath
-from artifactctl.domain.suggestions import did_you_mean
 
 
 def find_artifact(reading: Reading, word: str, *, here: bytes) -> Artifact:
@@ -19,7 +18,7 @@ def find_artifact(reading: Reading, word: str, *, here: bytes) -> Artifact:
     if found is not None:
         return found
     near = reading.names_like(word, limit=5)
-    remedy = did_you_mean(word, near) if near else "`artifactctl ls` lists the names"
+    remedy = f"did you mean `{near[0]}`?" if near else "`artifactctl ls` lists the names"
     raise UnknownObject(f"the catalog knows no artifact `{word}`, by name or by path", remedy=remedy)
 
 

@@ -52,6 +52,13 @@ def identify_process(pid: int, host: HostIdentity) -> ProcessIdentity | None:
     )
 
 
+def this_process(host: HostIdentity) -> ProcessIdentity:
+    """Return the identity of the running program."""
+    found = identify_process(os.getpid(), host)
+    assert found is not None, "this process is running"
+    return found
+
+
 def life_of(lease: Lease, *, here: ProcessIdentity) -> HolderLife:
     """Return whether the lease's holder lives, as far as a process here can tell."""
     parts = lease.pid_started.split("/")

@@ -13,10 +13,13 @@ from artifactctl.domain.observation import VolumeUsage
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.acting import Acting
 from artifactctl.inventory.machines import this_machine
-from artifactctl.report.sizes import format_bytes
+from artifactctl.report.sizes import format_bytes, format_tokens
 
 SPARE_SHARE = 0.5
 """A run may take half as long again as planned before its reservation ends."""
+
+TO_START = timedelta(days=1)
+"""Nobody starts at once."""
 
 WITHOUT_DURATION = timedelta(days=7)
 
@@ -43,7 +46,7 @@ def reserve_for(catalog: Catalog, host: Host, plan: CapacityPlan, usage: VolumeU
             host_id=this_machine(writing, identity).host_id,
             path=usage.mount,
             reserved_bytes=plan.peak_bytes,
-            purpose=f"{plan.stage.value}: {plan.recipe}",
+            purpose=_purpose(plan),
             expires_at=expiry_of(plan),
         )
         audit.append(
@@ -59,11 +62,15 @@ def reserve_for(catalog: Catalog, host: Host, plan: CapacityPlan, usage: VolumeU
     return reservation
 
 
+def _purpose(plan: CapacityPlan) -> str:
+    return f"{plan.stage.value} of {format_tokens(plan.tokens)} tokens" if plan.tokens else plan.stage.value
+
+
 def expiry_of(plan: CapacityPlan) -> datetime:
     """Return when the promise ends: some time after the planned end, a week on where no duration is known."""
     if plan.duration is None:
         return plan.made_at + WITHOUT_DURATION
-    return plan.made_at + plan.duration * (1 + SPARE_SHARE)
+    return plan.made_at + plan.duration * (1 + SPARE_SHARE) + TO_START
 
 
 def release_reservation(catalog: Catalog, reservation_id: str, *, acting: Acting) -> Reservation:
