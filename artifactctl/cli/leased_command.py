@@ -6,9 +6,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from artifactctl.domain.errors import ArtifactctlError
+from artifactctl.inventory.finding import find_artifacts
 from artifactctl.inventory.lease_run import prepare
 from artifactctl.inventory.leasing import RENEW_EVERY, LeaseSet, release_leases, renew_leases, take_leases
-from artifactctl.inventory.naming import find_artifacts
 from artifactctl.inventory.process_identity import identify_process
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from artifactctl import audit
 from artifactctl.catalog.failures import UnknownObject
 from artifactctl.catalog.reading import Reading
 from artifactctl.domain.audit import AuditEvent
-from artifactctl.inventory.naming import find_artifact
+from artifactctl.inventory.finding import find_artifact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

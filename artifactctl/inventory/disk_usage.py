@@ -9,7 +9,7 @@ from artifactctl.catalog.failures import UnknownObject
 from artifactctl.catalog.reading import Reading
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, Root
 from artifactctl.hosts.protocol import Host, Listing
-from artifactctl.inventory.naming import roots_above
+from artifactctl.inventory.finding import roots_above
 from artifactctl.report.disk_usage import DiskUsage, Share, Uncatalogued
 from artifactctl.report.paths import display_path
 

@@ -11,7 +11,7 @@ from artifactctl.domain.artifacts import Artifact, ArtifactKind, LineageRole
 from artifactctl.domain.errors import UsageError
 from artifactctl.domain.suggestions import did_you_mean
 from artifactctl.inventory.acting import Acting
-from artifactctl.inventory.naming import find_artifact
+from artifactctl.inventory.finding import find_artifact
 
 DEFAULT_ROLES: dict[tuple[ArtifactKind, ArtifactKind], LineageRole] = {
     (ArtifactKind.RESPONSE_SET, ArtifactKind.MERGED_CORPUS): LineageRole.MERGED_FROM,

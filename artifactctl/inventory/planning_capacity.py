@@ -27,9 +27,9 @@ from artifactctl.domain.artifacts import Reservation, Root
 from artifactctl.domain.errors import UsageError
 from artifactctl.domain.observation import VolumeUsage
 from artifactctl.hosts.protocol import Host
+from artifactctl.inventory.finding import find_artifact
 from artifactctl.inventory.finished_runs import finished_runs
 from artifactctl.inventory.giving_up import reclaim_candidates
-from artifactctl.inventory.naming import find_artifact
 from artifactctl.inventory.volumes import find_volume
 
 RECENT = timedelta(minutes=10)

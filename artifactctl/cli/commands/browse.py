@@ -36,7 +36,7 @@ def ls(wiring: Wiring, kind: str | None, state: str | None, sort: str) -> None:
 def show(wiring: Wiring, name: str) -> None:
     """Show everything known about one artifact."""
     from artifactctl.inventory.browsing import portrait_of
-    from artifactctl.inventory.naming import find_artifact
+    from artifactctl.inventory.finding import find_artifact
     from artifactctl.report.portrait import portrait_payload, portrait_text
 
     with wiring.catalog.reading() as reading:
@@ -52,7 +52,7 @@ def show(wiring: Wiring, name: str) -> None:
 def lineage(wiring: Wiring, name: str, *, up: bool, down: bool) -> None:
     """Show what an artifact was made from and used for."""
     from artifactctl.inventory.browsing import family_of
-    from artifactctl.inventory.naming import find_artifact
+    from artifactctl.inventory.finding import find_artifact
     from artifactctl.report import lineage as drawing
 
     with wiring.catalog.reading() as reading:

@@ -20,8 +20,8 @@ def hold() -> None:
 @pass_wiring
 def add(wiring: Wiring, name: str, until: datetime | timedelta | None) -> None:
     """Keep an artifact until the hold is released."""
+    from artifactctl.inventory.finding import find_artifact
     from artifactctl.inventory.holding import add_hold
-    from artifactctl.inventory.naming import find_artifact
     from artifactctl.report.promises import hold_payload
 
     with wiring.catalog.reading() as reading:
@@ -39,8 +39,8 @@ def add(wiring: Wiring, name: str, until: datetime | timedelta | None) -> None:
 @pass_wiring
 def release(wiring: Wiring, name: str) -> None:
     """Release every hold on an artifact."""
+    from artifactctl.inventory.finding import find_artifact
     from artifactctl.inventory.holding import release_holds
-    from artifactctl.inventory.naming import find_artifact
     from artifactctl.report.promises import hold_payload
 
     with wiring.catalog.reading() as reading:
