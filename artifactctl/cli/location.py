@@ -34,7 +34,12 @@ def locate_catalog(choices: Choices, environment: Mapping[str, str], settings: S
 
 
 def default_location(environment: Mapping[str, str]) -> str:
-    """Return `$XDG_STATE_HOME/artifactctl/catalog.db`, by default below `~/.local/state`."""
+    """Return `catalog.db` in the state folder."""
+    return f"{state_folder(environment)}/catalog.db"
+
+
+def state_folder(environment: Mapping[str, str]) -> str:
+    """Return `$XDG_STATE_HOME/artifactctl`, by default below `~/.local/state`."""
     state = environment.get("XDG_STATE_HOME", "")
     if not state.startswith("/"):
         home = environment.get("HOME", "")
@@ -44,4 +49,4 @@ def default_location(environment: Mapping[str, str]) -> str:
                 remedy="name one with --catalog PATH",
             )
         state = f"{home}/.local/state"
-    return f"{state}/artifactctl/catalog.db"
+    return f"{state}/artifactctl"

@@ -4,6 +4,7 @@ import os
 import unicodedata
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -42,6 +43,7 @@ class Quantity(_ParamType):
 SIZE = Quantity("size", "parse_size")
 DURATION = Quantity("duration", "parse_duration")
 TOKENS = Quantity("tokens", "parse_tokens")
+PARAMETERS = Quantity("count", "parse_parameters")
 LAYERS = Quantity("layers", "parse_layers")
 
 
@@ -59,7 +61,7 @@ class Name(_ParamType):
 
 
 class ArtifactName(_ParamType):
-    """The name or the path of an artifact the catalog knows."""
+    """The name or the path of an artifact the catalog knows; completes names."""
 
     name = "name"
 
@@ -70,6 +72,12 @@ class ArtifactName(_ParamType):
         if not _without_control_characters(value):
             self.fail(f"{value!r} holds a control character; `artifactctl ls` shows the catalogued name", param, ctx)
         return str(value)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Return the catalogued names that begin with what is typed; none when there is no catalog to ask."""
+        from artifactctl.cli.completing import names_beginning_with
+
+        return [CompletionItem(name) for name in names_beginning_with(ctx, incomplete)]
 
 
 class BytesPath(_ParamType):
@@ -119,9 +127,31 @@ class Instant(_ParamType):
         return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
+class Metric(_ParamType):
+    """`accept_len=2.1`: what was measured, and a finite number."""
+
+    name = "metric=number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float]:
+        """Return (metric, number)."""
+        if not isinstance(value, str):
+            return value  # type: ignore[no-any-return]
+        metric, equals, number = value.partition("=")
+        if not equals or not metric.strip() or not _without_control_characters(metric):
+            self.fail(f"`{value}` is not METRIC=NUMBER, such as accept_len=2.1", param, ctx)
+        try:
+            measured = float(number)
+        except ValueError:
+            self.fail(f"`{number}` in `{value}` is not a number", param, ctx)
+        if not isfinite(measured):
+            self.fail(f"`{value}` is not a finite number", param, ctx)
+        return metric.strip(), measured
+
+
 NAME = Name()
 ARTIFACT = ArtifactName()
 PATH = BytesPath()
+METRIC = Metric()
 PAST = Instant(past=True)
 FUTURE = Instant(past=False)
 

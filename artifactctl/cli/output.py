@@ -1,13 +1,12 @@
 """Where words go: the answer to stdout, talk to stderr, each plain where nobody looks at it."""
 
-import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TextIO
 
 from artifactctl.cli.failures import silence_stdout, tell
-from artifactctl.report.json_values import dump
+from artifactctl.report.json_values import dump, dump_value
 from artifactctl.report.tables import Document, Table, plain_lines
 
 ASCII_SYMBOLS = {ord("✓"): "+", ord("✗"): "x", ord("→"): "->", ord("…"): "...", ord("·"): "-"}
@@ -48,7 +47,7 @@ class Output:
     def json_lines(self, records: Iterable[Mapping[str, Any]]) -> None:
         """Print one JSON object a line."""
         for record in records:
-            self.data(json.dumps(record, ensure_ascii=True))
+            self.data(dump_value(record))
 
     def document(self, document: Document) -> None:
         """Print lines and tables."""

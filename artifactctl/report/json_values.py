@@ -22,7 +22,12 @@ def dump(what: str, payload: Mapping[str, Any], *, indent: int | None = 2) -> st
     Text stays UTF-8 where it is; what is not (surrogate-escaped bytes of a path) becomes a `\\udcXX` escape, so that
     the result can always be encoded.
     """
-    text = json.dumps({"schema": schema_of(what), **payload}, ensure_ascii=False, indent=indent, default=_plain)
+    return dump_value({"schema": schema_of(what), **payload}, indent=indent)
+
+
+def dump_value(value: object, *, indent: int | None = None) -> str:
+    """Return any value as JSON text that can always be encoded; on one line unless indented."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent, default=_plain)
     return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
