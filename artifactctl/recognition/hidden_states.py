@@ -81,6 +81,7 @@ def single_shard(view: FolderView, name: bytes) -> Sighting | None:
         layout=found.layout,
         tokens=found.tokens,
         problems=found.problems,
+        member_tokens=tuple((b"", tokens) for _name, tokens in found.member_tokens),
     )
 
 
@@ -96,9 +97,10 @@ def _dump_of(view: FolderView, shards: tuple[bytes, ...], layout: Layout) -> Sig
         relative=view.relative,
         is_directory=True,
         layout=layout,
-        tokens=survey.tokens if survey.all_hidden_states and counted else None,
+        tokens=sum(survey.tokens_by_name.values()) if survey.all_hidden_states and counted else None,
         details=() if counted else (("tokens", NOT_COUNTED),),
         problems=survey.problems(),
+        member_tokens=tuple(survey.tokens_by_name.items()) if survey.all_hidden_states else (),
     )
 
 
@@ -111,7 +113,7 @@ class _HeaderSurvey:
         self._torn = 0
         self.readable_headers = 0
         self.all_hidden_states = True
-        self.tokens = 0
+        self.tokens_by_name: dict[bytes, int] = {}
 
     def look_at(self, name: bytes) -> None:
         path, size_bytes = self._view.path(name), self._view.files[name]
@@ -128,7 +130,8 @@ class _HeaderSurvey:
         contents = tokens_of(header)
         for problem in contents.problems:
             self._note(name, problem)
-        self.tokens += contents.tokens or 0
+        if contents.tokens is not None:
+            self.tokens_by_name[name] = contents.tokens
         self.all_hidden_states &= contents.tokens is not None or bool(contents.problems)
 
     def _look_at_torn(self, path: bytes, size_bytes: int) -> None:

@@ -33,7 +33,8 @@ class Sighting:
     """One artifact as found: a folder, or a single file when `is_directory` is false.
 
     `tokens` and `records` are None where they are unknown; `details` says why. `problems` name members that are torn,
-    unreadable or missing. `unfinished` is set while something is still being written into it.
+    unreadable or missing. `unfinished` is set while something is still being written into it. `member_tokens` holds
+    (path relative to the artifact, tokens) of the members whose headers were read.
     """
 
     kind: ArtifactKind
@@ -46,6 +47,7 @@ class Sighting:
     metrics: tuple[tuple[str, float], ...] = ()
     problems: tuple[str, ...] = ()
     unfinished: bool = False
+    member_tokens: tuple[tuple[bytes, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

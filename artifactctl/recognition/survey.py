@@ -4,16 +4,18 @@ The walk is depth first and in byte order, so an artifact's folder comes before 
 next sibling: a stack of open artifacts is all the state there is.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from typing import Protocol
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple, Protocol
 
 from artifactctl.domain.artifacts import ArtifactKind
 from artifactctl.recognition.hidden_states import SAMPLE, single_shard
 from artifactctl.recognition.manifests import MANIFEST_NAME, Manifest, read_manifest
-from artifactctl.recognition.membership import is_transient, membership, takes_folder
+from artifactctl.recognition.membership import is_transient
+from artifactctl.recognition.open_artifact import OpenArtifact
 from artifactctl.recognition.recognisers import recognise_file, recognise_folder
-from artifactctl.recognition.seen import DIRECTORY, FILE, SYMLINK, Read, SeenEntry, SeenFolder, join, readable
+from artifactctl.recognition.seen import DIRECTORY, FILE, SYMLINK, Read, SeenEntry, SeenFolder, join
 from artifactctl.recognition.sightings import Layout, Sighting
 from artifactctl.recognition.views import FolderView
 from artifactctl.recognition.vocab_maps import is_vocab_name
@@ -52,83 +54,32 @@ class NothingCatalogued:
         return False
 
 
-@dataclass(slots=True)
-class OpenArtifact:
-    """An artifact whose folder is being walked; `sighting` is completed while its members pass.
+class Belonging(Enum):
+    """What an entry of a folder belongs to."""
 
-    `is_catalogued`: the catalog knows it already, and which files are members is the catalog's to say.
-    """
-
-    sighting: Sighting
-    is_catalogued: bool
-    manifest: Manifest | None = None
-    samples: int = 0
-    problems: list[str] = field(default_factory=list)
-    unfinished: bool = False
-    _is_member: Callable[[bytes], bool] = field(init=False, repr=False)
-    _manifest_folders: frozenset[bytes] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        sizes = self.manifest.sizes if self.manifest is not None else {}
-        self._manifest_folders = frozenset(folder for path in sizes for folder in _ancestors(path))
-        if self.manifest is not None:
-            self._is_member = lambda inner: inner == MANIFEST_NAME or inner in sizes
-        else:
-            self._is_member = membership(self.sighting.layout, self.sighting.kind)
-
-    @property
-    def relative(self) -> bytes:
-        """Where its top is."""
-        return self.sighting.relative
-
-    def inner(self, relative: bytes) -> bytes:
-        """Return a path below it, relative to its top."""
-        return relative[len(self.relative) + 1 :]
-
-    def admits(self, inner: bytes) -> bool:
-        """Whether the path, relative to its top, is a member by its layout."""
-        return self.is_catalogued or self._is_member(inner)
-
-    def takes_folder(self, inner: bytes) -> bool:
-        """Whether a folder below it is part of it whatever it looks like by itself."""
-        return inner in self._manifest_folders or takes_folder(self.sighting.layout, inner)
-
-    def note_transient(self, name: bytes) -> None:
-        """Remember that a lock or a half-written file lies among the members."""
-        self.unfinished = True
-        if len(self.problems) < 20:
-            self.problems.append(f"{readable(name)}: something is still being written")
-
-    def completed(self) -> Sighting:
-        """Return the sighting with what its members added."""
-        counts_samples = self.sighting.layout is Layout.SPECFORGE_DUMP and self.sighting.records is None
-        return replace(
-            self.sighting,
-            records=self.samples if counts_samples else self.sighting.records,
-            problems=(*self.sighting.problems, *self.problems),
-            unfinished=self.sighting.unfinished or self.unfinished,
-        )
+    FOLDER = "folder"  # a folder: its own listing follows
+    MEMBER = "member"  # the folder's owner; of a catalogued owner, the catalog has the last word
+    FILE = "file"  # itself: a single-file artifact that was just recognised
+    CATALOGUED_FILE = "catalogued_file"  # itself: a single-file artifact that the catalog knows
+    STRAY = "stray"  # nothing
 
 
-def _ancestors(path: bytes) -> Iterator[bytes]:
-    while path := path.rpartition(b"/")[0]:
-        yield path
+class SortedEntry(NamedTuple):
+    """One entry with what it belongs to; `sighting` is set for single-file artifacts."""
+
+    entry: SeenEntry
+    belonging: Belonging
+    sighting: Sighting | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderSurveyed:
-    """One folder. `owner` is the artifact it belongs to (it began here when `begins`), None when it is nobody's.
-
-    `members` are the owner's; of a catalogued owner they are all entries, and the catalog says which are members.
-    `files` are artifacts of their own. `strays` are regular files and links that belong to nothing.
-    """
+    """One folder. `owner` is the artifact it belongs to (it began here when `begins`), None when it is nobody's."""
 
     folder: SeenFolder
     owner: OpenArtifact | None
     begins: bool
-    members: tuple[SeenEntry, ...]
-    files: tuple[tuple[Sighting, SeenEntry, bool], ...]
-    strays: tuple[SeenEntry, ...]
+    entries: tuple[SortedEntry, ...]
     note: str = ""
 
 
@@ -169,23 +120,31 @@ class _FolderSurvey:
         self._around = around
         self._view = FolderView.of(folder, read)
         self._note = ""
+        self._single_shards = False
 
     def opened(self) -> OpenArtifact | None:
         """Return the artifact that begins at this folder."""
         relative, around = self._folder.relative, self._around
         catalogued = self._known.artifact_at(relative)
         if catalogued is not None:
-            return OpenArtifact(catalogued, is_catalogued=True)
+            return self._catalogued(catalogued)
         if around is not None and self._belongs_to(around):
             return None
         sighting = recognise_folder(self._view)
-        if sighting is None:
+        if sighting is None or (around is not None and not around.lets_nest(sighting)):
             return None
         if not relative:
             if sighting.layout in _ONLY_AS_A_FOLDER:
                 self._note = f"the root itself is a {sighting.kind.value} ({sighting.layout.value})"
             return None
         return OpenArtifact(sighting, is_catalogued=False, manifest=self._manifest(sighting))
+
+    def _catalogued(self, catalogued: Sighting) -> OpenArtifact:
+        """Open a catalogued artifact; one that was unfinished is recognised anew, since it has grown meanwhile."""
+        anew = recognise_folder(self._view) if catalogued.unfinished else None
+        if anew is None:
+            return OpenArtifact(catalogued, is_catalogued=True)
+        return OpenArtifact(anew, is_catalogued=False, manifest=self._manifest(anew))
 
     def _belongs_to(self, around: OpenArtifact) -> bool:
         if around.is_catalogued and self._known.has_members_below(around.relative, self._folder.relative):
@@ -198,53 +157,51 @@ class _FolderSurvey:
         return read_manifest(self._view.read, self._view.path(MANIFEST_NAME), self._view.files[MANIFEST_NAME])
 
     def sort_entries(self, opened: OpenArtifact | None) -> FolderSurveyed:
-        """Return every entry that is no folder under what it belongs to."""
+        """Return every entry with what it belongs to."""
         owner = opened or self._around
-        members: list[SeenEntry] = []
-        files: list[tuple[Sighting, SeenEntry, bool]] = []
-        strays: list[SeenEntry] = []
-        single_shards = self._takes_single_shards()
-        for entry in self._folder.entries:
-            if entry.type == DIRECTORY:
-                continue
-            catalogued = self._known.artifact_at(join(self._folder.relative, entry.name))
-            if catalogued is not None:
-                files.append((catalogued, entry, True))
-            elif owner is not None and self._is_member(owner, entry):
-                members.append(entry)
-            elif (sighting := self._single(owner, entry, single_shards=single_shards)) is not None:
-                files.append((sighting, entry, False))
-            else:
-                strays.append(entry)
+        self._single_shards = self._takes_single_shards()
         return FolderSurveyed(
             folder=self._folder,
             owner=owner,
             begins=opened is not None,
-            members=tuple(members),
-            files=tuple(files),
-            strays=tuple(strays),
+            entries=tuple(self._sorted(owner, entry) for entry in self._folder.entries),
             note=self._note,
         )
+
+    def _sorted(self, owner: OpenArtifact | None, entry: SeenEntry) -> SortedEntry:
+        if entry.type == DIRECTORY:
+            return SortedEntry(entry, Belonging.FOLDER)
+        catalogued = self._known.artifact_at(join(self._folder.relative, entry.name))
+        if catalogued is not None:
+            return SortedEntry(entry, Belonging.CATALOGUED_FILE, catalogued)
+        if owner is not None and self._is_member(owner, entry):
+            return SortedEntry(entry, Belonging.MEMBER)
+        sighting = self._single(owner, entry)
+        if sighting is not None:
+            return SortedEntry(entry, Belonging.FILE, sighting)
+        return SortedEntry(entry, Belonging.STRAY)
 
     def _is_member(self, owner: OpenArtifact, entry: SeenEntry) -> bool:
         if owner.is_catalogued:
             return True
         inner = owner.inner(join(self._folder.relative, entry.name))
-        if is_transient(entry.name) and owner.sighting.layout is not Layout.HUB_CACHE:
+        if is_transient(entry.name) and (
+            owner.sighting.layout is not Layout.HUB_CACHE or inner.endswith(b".incomplete")
+        ):
             owner.note_transient(inner)
-            return False
-        if entry.name.endswith(b".incomplete"):
-            owner.note_transient(inner)
+            return owner.is_declared
+        if owner.is_declared:
+            return True
         carved_out = is_vocab_name(entry.name) and owner.sighting.kind in _DATA_KINDS
         if entry.type not in (FILE, SYMLINK) or carved_out or not owner.admits(inner):
             return False
         owner.samples += bool(SAMPLE.fullmatch(entry.name))
         return True
 
-    def _single(self, owner: OpenArtifact | None, entry: SeenEntry, *, single_shards: bool) -> Sighting | None:
+    def _single(self, owner: OpenArtifact | None, entry: SeenEntry) -> Sighting | None:
         if entry.type != FILE or (owner is not None and owner.is_catalogued):
             return None
-        if single_shards and entry.name.endswith(b".safetensors"):
+        if self._single_shards and entry.name.endswith(b".safetensors"):
             return single_shard(self._view, entry.name)
         return recognise_file(self._view, entry.name)
 

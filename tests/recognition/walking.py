@@ -9,7 +9,7 @@ from pathlib import Path
 from artifactctl.domain.errors import HostFailure
 from artifactctl.recognition.seen import Read, join
 from artifactctl.recognition.sightings import Sighting
-from artifactctl.recognition.survey import ArtifactEnded, FolderSurveyed, survey
+from artifactctl.recognition.survey import ArtifactEnded, Belonging, FolderSurveyed, survey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,12 +78,16 @@ def look(top: Path) -> Found:
         assert isinstance(event, FolderSurveyed)
         inside = event.folder.relative
         notes += [event.note] if event.note else []
-        strays += [os.fsdecode(join(inside, entry.name)) for entry in event.strays]
-        for sighting, _entry, _known in event.files:
-            sightings[os.fsdecode(sighting.relative)] = sighting
-        if event.owner is not None:
-            names = [os.fsdecode(event.owner.inner(join(inside, entry.name))) for entry in event.members]
-            members.setdefault(os.fsdecode(event.owner.relative), []).extend(names)
+        for entry, belonging, sighting in event.entries:
+            path = os.fsdecode(join(inside, entry.name))
+            if belonging is Belonging.STRAY:
+                strays.append(path)
+            elif belonging is Belonging.MEMBER and event.owner is not None:
+                members.setdefault(os.fsdecode(event.owner.relative), []).append(
+                    os.fsdecode(event.owner.inner(join(inside, entry.name)))
+                )
+            elif sighting is not None:
+                sightings[path] = sighting
     return Found(
         sightings=sightings,
         members={name: tuple(found) for name, found in members.items()},
