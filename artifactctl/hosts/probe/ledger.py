@@ -7,6 +7,7 @@ import os
 from typing import Any, Dict, List, Optional
 
 from artifactctl.hosts.probe import manifest, places
+from artifactctl.hosts.probe.failures import ProbeFailure
 from artifactctl.hosts.probe.journal import Journal
 from artifactctl.hosts.probe.kernel import FileStatus
 from artifactctl.hosts.probe.operation import (
@@ -50,6 +51,23 @@ def _folders(root: RootFolder) -> List[str]:
         if places.names_operation(folder):
             names.add(folder.decode())
     return sorted(names)
+
+
+def find(root: RootFolder, name: str) -> Known:
+    """Return one operation as journal or note tell it; ProbeFailure when neither knows it."""
+    known = replay(Journal(root).read().records).get(name) or from_note(root, places.operation_folder(name), name)
+    if known is None:
+        raise ProbeFailure(
+            f"there is no operation {name} on this root", remedy="`artifactctl quarantine ls` shows what there is"
+        )
+    return known
+
+
+def lies_at(root: RootFolder, name: str) -> "tuple[bytes, bytes]":
+    """Return (where an operation's content is now, where it was taken from), both below the root."""
+    known = find(root, name)
+    _, purging = content_of(root, known)
+    return _placed_now(known, purging=purging), known.original
 
 
 def placed(known: Known) -> bytes:

@@ -9,14 +9,15 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 from contextlib import suppress
 from typing import Any, Dict, Optional
 
-from artifactctl.hosts.probe import kernel, manifest, membership, note, places, renaming, room
+from artifactctl.hosts.probe import fingerprint, kernel, manifest, membership, note, places, renaming, room
 from artifactctl.hosts.probe.alone import InUse, held_alone
 from artifactctl.hosts.probe.failures import ProbeFailure
-from artifactctl.hosts.probe.fingerprint import Fingerprint, PathByDepth
+from artifactctl.hosts.probe.fingerprint import PathByDepth
 from artifactctl.hosts.probe.journal import Journal
 from artifactctl.hosts.probe.kernel import FileStatus
 from artifactctl.hosts.probe.operation import INTENT_FIELDS, Operation, matches, matches_untouched, replay, status_at
@@ -89,18 +90,15 @@ def _write_manifest(root: RootFolder, folder_fd: int, details: Dict[str, Any]) -
 
 
 def _take_stock(folder_fd: int, operation: str, parent_fd: int, name: bytes) -> str:
-    fingerprint, paths = Fingerprint(), PathByDepth()
+    digest, paths = hashlib.sha256(), PathByDepth()
 
     def each(member: manifest.Member) -> None:
+        times = {"modified_ns": member.modified_ns, "changed_ns": member.changed_ns}
         path = paths.path(member.depth, member.name)
-        if member.depth == 0:
-            fingerprint.add_top(member.kind, member.inode, member.size, member.modified_ns)
-        else:
-            times = (member.modified_ns, member.changed_ns)
-            fingerprint.add(path, member.kind, member.inode, member.size, times)
+        digest.update(fingerprint.record(path, member.kind, member.inode, member.size, **times))
 
     manifest.write(folder_fd, operation, membership.members(parent_fd, name), each)
-    return fingerprint.hexdigest()
+    return digest.hexdigest()
 
 
 def set_aside(root: RootFolder, name: str) -> str:
