@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from artifactctl.hosts.local import LocalHost
-
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.observation import HolderKind
+from artifactctl.hosts.local import LocalHost
 from artifactctl.hosts.probe.points import POINTS, VARIABLE
 from tests.bench import holders
 from tests.bench.volumes import Volume, fill_with_bytes
