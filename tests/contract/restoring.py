@@ -104,6 +104,16 @@ class RestoreContract:
         assert made.record().in_quarantine
         assert not workshop.exists(workshop.top + b"/moved/dump")
 
+    def test_nothing_is_carried_to_another_filesystem(self, workshop: Workshop) -> None:
+        made = scene(workshop).dump().set_aside()
+        workshop.folder(made.root.path + b"/other")
+
+        with workshop.other_volume(made.root.path + b"/other"):
+            outcome = put_back(made, b"other/dump")
+
+        assert outcome in (PutBack.CROSS_DEVICE, PutBack.NO_PARENT)
+        assert made.record().in_quarantine
+
     def test_what_was_never_set_aside_is_absent(self, workshop: Workshop) -> None:
         made = scene(workshop).dump()
         made.intend()

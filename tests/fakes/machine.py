@@ -197,10 +197,9 @@ class FakeMachine:
     def observe_quarantined(self, root: Root, operation: str) -> Observation:
         """Return the same about what an operation set aside."""
         found = Operation.read(self._ledger(root), operation)
-        content = found.content
-        if self.disk.exists(found.purging_folder):
-            content = found.purging_folder + content[len(found.folder) :]
-        return observe(self._looker, self.clock.now, root, content, None, self._ledger(root))
+        content = found.purging_content if self.disk.exists(found.purging_folder) else found.content
+        looker = self._looker.knowing(found.original)
+        return observe(looker, self.clock.now, root, content, None, self._ledger(root))
 
     @point
     def holders(self, path: bytes) -> HolderReport:
@@ -322,7 +321,12 @@ class FakeMachine:
         """Unlink what matches the manifest and journal PURGED."""
         quarantine = self._changing(root)
         run = Purge(
-            quarantine, operation, files_per_second=files_per_second, should_stop=should_stop, progress=progress
+            quarantine,
+            operation,
+            still_held=lambda: not self.locks.is_lost(root),
+            files_per_second=files_per_second,
+            should_stop=should_stop,
+            progress=progress,
         )
         return run.run()
 
@@ -347,7 +351,7 @@ class FakeMachine:
         return Quarantine(self.disk, self._kernel, self.processes, self.clock, root.path)
 
     def _changing(self, root: Root) -> Quarantine:
-        self.locks.note_change(root)
+        self.locks.check_before_change(root)
         return self._quarantine(root)
 
     def _regular(self, path: bytes) -> Inode:

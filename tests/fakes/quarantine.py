@@ -108,9 +108,10 @@ class Quarantine:
         return SetAside.DONE
 
     def _refusal(self, operation: Operation, spot: Spot | None) -> SetAside | None:
-        if spot is None or self.disk.first_link(posixpath.dirname(operation.original)) is not None:
+        if spot is None:
             return SetAside.ABSENT
-        if operation.matches(spot) is False:
+        reached_by_link = self.disk.first_link(posixpath.dirname(operation.original)) is not None
+        if reached_by_link or operation.matches(spot) is False:
             return SetAside.REPLACED
         if spot.inode.type is EntryType.FILE and self.processes.refuses_lease(spot):
             return SetAside.IN_USE
