@@ -6,14 +6,14 @@ from datetime import datetime
 from artifactctl.catalog import Reading
 from artifactctl.domain.artifacts import Artifact, Replica, Reservation
 from artifactctl.guards import Candidate
-from artifactctl.policy import Policy, Standing
-from artifactctl.reclaim.kinship import (
+from artifactctl.inventory.kinship import (
     Freshness,
     dependents_of,
     rebuilt_only_from,
     recipe_of,
     successor_of,
 )
+from artifactctl.policy import Policy, Standing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

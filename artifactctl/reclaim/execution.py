@@ -24,8 +24,8 @@ from artifactctl.guards import evaluate
 from artifactctl.guards.not_held import NotHeld
 from artifactctl.guards.unchanged import Unchanged
 from artifactctl.hosts.protocol import ManifestNote, PutBack, RootLock, SetAside
+from artifactctl.inventory.kinship import Freshness
 from artifactctl.reclaim.candidates import Choice, candidate_for
-from artifactctl.reclaim.kinship import Freshness
 from artifactctl.reclaim.survey import links_to, look, look_quarantined, target_of, with_links
 from artifactctl.reclaim.workplace import CLEARANCE_LIFETIME, Workplace, must_hold, record
 from artifactctl.report.evidence import evidence_payload

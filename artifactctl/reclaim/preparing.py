@@ -12,8 +12,8 @@ from artifactctl.domain.observation import Observation
 from artifactctl.domain.plans import ReclaimPlan
 from artifactctl.domain.verdicts import may_remove
 from artifactctl.guards import evaluate
+from artifactctl.inventory.kinship import Freshness
 from artifactctl.reclaim.candidates import Choice, candidate_for
-from artifactctl.reclaim.kinship import Freshness
 from artifactctl.reclaim.planning import Circumstances, Subject, make_plan
 from artifactctl.reclaim.survey import links_to, look, target_of, with_links
 from artifactctl.reclaim.workplace import Workplace

@@ -20,8 +20,8 @@ from artifactctl.domain.verdicts import Evidence, Verdict, may_remove
 from artifactctl.guards import evaluate
 from artifactctl.guards.wording import first_of, shown
 from artifactctl.hosts.protocol import PurgeResult, RootLock
+from artifactctl.inventory.kinship import Freshness
 from artifactctl.reclaim.candidates import Choice, candidate_for
-from artifactctl.reclaim.kinship import Freshness
 from artifactctl.reclaim.quarantined import Quarantined
 from artifactctl.reclaim.survey import links_to, look_quarantined, target_of, with_links
 from artifactctl.reclaim.workplace import Workplace, must_hold, record

@@ -5,9 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from artifactctl.catalog import Reading
+from artifactctl.catalog.failures import UnknownObject
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, Root
 from artifactctl.domain.errors import Refused, UsageError
+from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.ledger import Operation
+from artifactctl.inventory.finding import absolute, find_artifact
+from artifactctl.report.paths import display_path
+from artifactctl.report.quarantine import QuarantineEntry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +22,22 @@ class Quarantined:
     operation: Operation
     artifact: Artifact
     replica: Replica
+
+    @property
+    def entry(self) -> QuarantineEntry:
+        """The same for people."""
+        return QuarantineEntry(
+            operation=self.operation.operation_id,
+            name=self.artifact.name,
+            kind=self.artifact.kind.value,
+            original=ManagedPath(root=self.replica.root.path, relative=self.replica.relative).absolute,
+            allocated_bytes=self.replica.allocated_bytes,
+            freed_bytes=self.operation.expected_freed_bytes,
+            since=self.operation.started_at,
+            grace_until=self.operation.grace_until,
+            reason=self.operation.reason,
+            actor=self.operation.actor,
+        )
 
 
 def in_quarantine(reading: Reading) -> tuple[Quarantined, ...]:
@@ -29,6 +50,51 @@ def in_quarantine(reading: Reading) -> tuple[Quarantined, ...]:
                 if operation is not None:
                     items.append(Quarantined(operation=operation, artifact=artifact, replica=replica))
     return tuple(sorted(items, key=lambda item: (item.operation.started_at, item.operation.operation_id)))
+
+
+def meant_by(reading: Reading, words: Sequence[str], *, here: bytes) -> tuple[Quarantined, ...]:
+    """Return what the words name: artifacts (by name or old path), operations, or whole runs of `apply`.
+
+    A word that matches nothing in quarantine is an error.
+    """
+    items = in_quarantine(reading)
+    found: dict[str, Quarantined] = {}
+    for word in words:
+        path = absolute(word, here=here)
+        mine = [item for item in items if _is_meant(item, word, path)]
+        if not mine:
+            raise _nothing_meant(reading, word, here=here)
+        found.update({item.operation.operation_id: item for item in mine})
+    return tuple(found.values())
+
+
+def _is_meant(item: Quarantined, word: str, path: bytes) -> bool:
+    operation = item.operation.operation_id
+    return word in (item.artifact.name, operation, operation.rpartition("-")[0]) or path == item.entry.original
+
+
+def _nothing_meant(reading: Reading, word: str, *, here: bytes) -> Refused | UsageError:
+    listing = "`artifactctl quarantine ls` lists what is there"
+    try:
+        artifact = find_artifact(reading, word, here=here)
+    except UnknownObject:
+        known = reading.operation(word)
+        if known is not None:
+            return Refused(f"operation {word} is over: {known.state.value}", remedy=listing)
+        return UsageError(f"nothing in quarantine is called `{word}`", remedy=listing)
+    states = ", ".join(sorted({r.state.value for r in artifact.replicas}))
+    return Refused(f"{artifact.name} is not in quarantine: it is {states}", remedy=listing)
+
+
+def place_below(root: Root, path: bytes) -> ManagedPath:
+    """Return `path` as a place below the root; UsageError when it is not."""
+    try:
+        return ManagedPath.within(root.path, path)
+    except ValueError as error:
+        raise UsageError(
+            f"{display_path(path)} is not below the root `{root.name}` ({display_path(root.path)})",
+            remedy="a restore never leaves its root: name a path below it",
+        ) from error
 
 
 def latest_operation(reading: Reading, artifact_id: int, replica_id: int) -> Operation | None:

@@ -12,9 +12,9 @@ from artifactctl.domain.errors import Refused
 from artifactctl.domain.verdicts import Evidence
 from artifactctl.guards import Guard, standard_guards
 from artifactctl.hosts.protocol import Host, RootLock
+from artifactctl.inventory.kinship import Freshness, proofs_to_look_at
 from artifactctl.policy import Policy
 from artifactctl.reclaim.candidates import Trust
-from artifactctl.reclaim.kinship import Freshness, proofs_to_look_at
 from artifactctl.reclaim.survey import CatalogStamp, look
 from artifactctl.report.evidence import evidence_payload
 
