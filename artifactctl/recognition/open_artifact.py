@@ -51,6 +51,10 @@ class OpenArtifact:
         """Whether the path, relative to its top, is a member by its layout."""
         return self.is_catalogued or self.is_declared or self._is_member(inner)
 
+    def fits(self, inner: bytes) -> bool:
+        """Whether the layout by itself would have the path, relative to its top, as a member."""
+        return self._is_member(inner)
+
     def takes_folder(self, inner: bytes) -> bool:
         """Whether a folder below it is part of it whatever it looks like by itself."""
         return inner in self._manifest_folders or takes_folder(self.sighting.layout, inner)
