@@ -14,6 +14,7 @@ from artifactctl.domain.artifacts import Root
 from artifactctl.domain.observation import HolderKind
 from artifactctl.hosts.local import LocalHost
 from artifactctl.hosts.probe.points import POINTS, VARIABLE
+from artifactctl.hosts.protocol import Host
 from tests.bench import holders
 from tests.bench.volumes import Volume, fill_with_bytes
 from tests.contract.workshop import Tree
@@ -37,7 +38,7 @@ class LocalWorkshop:
 
     def __init__(self, volume: Volume, top: Path) -> None:
         self.volume = volume
-        self.host = LocalHost()
+        self.host: Host = LocalHost()
         self.top = os.fsencode(top)
         no_swap_there = volume.kind in ("tmpfs", "btrfs")
         self.holder_kinds: Sequence[HolderKind] = [

@@ -109,6 +109,28 @@ class QuarantineContract:
         assert made.record().event is event
         assert made.record().in_quarantine
 
+    def test_nothing_is_purged_that_was_not_looked_at_again(self, workshop: Workshop) -> None:
+        made = scene(workshop).dump()
+        made.intend()
+        workshop.host.set_aside(made.root, made.operation)
+
+        with pytest.raises(HostFailure):
+            workshop.host.begin_purge(made.root, made.operation)
+
+        assert made.record().event is JournalEvent.RENAMED
+        assert made.record().in_quarantine
+
+    def test_a_verdict_is_refused_before_anything_moved(self, workshop: Workshop) -> None:
+        made = scene(workshop).dump()
+        made.intend()
+
+        with pytest.raises(HostFailure):
+            workshop.host.confirm(made.root, made.operation)
+        with pytest.raises(HostFailure):
+            workshop.host.keep(made.root, made.operation, "busy")
+
+        assert made.record().event is JournalEvent.INTENDED
+
     def test_an_intent_can_be_abandoned(self, workshop: Workshop) -> None:
         made = scene(workshop).dump()
         made.intend()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.bench.volumes import FilesystemKind, Volume, mounted_volume
+from tests.contract.conserving import ConservationContract
 from tests.contract.content import ContentContract
 from tests.contract.crashes import CrashContract
 from tests.contract.holding import HolderContract
@@ -106,4 +107,8 @@ class TestSpace(SpaceContract):
 
 
 class TestCrashes(CrashContract):
+    """Over this machine."""
+
+
+class TestConservation(ConservationContract):
     """Over this machine."""
