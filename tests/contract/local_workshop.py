@@ -1,5 +1,6 @@
 """The workshop around this machine: a real folder on a real volume, real processes, real kills."""
 
+import itertools
 import os
 import shutil
 import signal
@@ -31,6 +32,25 @@ WAYS: dict[HolderKind, Callable[[Path], AbstractContextManager[object]]] = {
     HolderKind.KERNEL_LEASE: holders.descriptor_in_flight,
     HolderKind.FLOCK: holders.shared_lock,
 }
+
+
+_numbers = itertools.count(1)
+
+
+@contextmanager
+def local_workshop(volume: Volume) -> Iterator["LocalWorkshop"]:
+    """A workshop in a new folder of the volume, which is as it was afterwards."""
+    before = set(volume.mount.iterdir())
+    top = volume.mount / f"top-{next(_numbers)}"
+    top.mkdir()
+    try:
+        yield LocalWorkshop(volume, top)
+    finally:
+        for leftover in set(volume.mount.iterdir()) - before:
+            if leftover.is_dir():
+                shutil.rmtree(leftover)
+            else:
+                leftover.unlink()
 
 
 class LocalWorkshop:

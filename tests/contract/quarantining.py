@@ -58,8 +58,9 @@ class QuarantineContract:
         assert seen.tree.fingerprint == before.tree.fingerprint
         assert seen.tree.member_digest == before.tree.member_digest
 
-    def test_a_rename_is_no_change_of_a_folder(self, workshop: Workshop) -> None:
-        made = scene(workshop).dump()
+    @pytest.mark.parametrize("single", [False, True], ids=["folder", "file"])
+    def test_a_rename_does_not_make_the_target_look_recently_changed(self, workshop: Workshop, single: bool) -> None:
+        made = scene(workshop).single_file() if single else scene(workshop).dump()
         before = made.observe().tree
         made.set_aside()
 
