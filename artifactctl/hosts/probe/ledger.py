@@ -11,6 +11,7 @@ from artifactctl.hosts.probe.failures import ProbeFailure
 from artifactctl.hosts.probe.journal import Journal
 from artifactctl.hosts.probe.kernel import FileStatus
 from artifactctl.hosts.probe.operation import (
+    FINISHED,
     Known,
     content_of,
     from_note,
@@ -21,7 +22,6 @@ from artifactctl.hosts.probe.operation import (
 )
 from artifactctl.hosts.probe.rootfolder import RootFolder, closing
 
-_FINISHED = ("restored", "purged", "abandoned")
 _NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EXDEV)
 
 
@@ -83,7 +83,7 @@ def _row(root: RootFolder, known: Known) -> Dict[str, Any]:
     content, purging = content_of(root, known)
     original = _at(root, known.original)
     identity = known.intent["identity"]
-    finished = known.event in _FINISHED
+    finished = known.event in FINISHED
     return {
         "operation": known.operation,
         "event": known.event,

@@ -77,7 +77,7 @@ def _clear_leftover(root: RootFolder, folder: bytes) -> None:
             raise ProbeFailure(
                 f"the quarantine {os.fsdecode(folder)} already holds something", remedy="`artifactctl quarantine ls`"
             )
-    room.give_back_folder(root.quarantine_fd, folder)
+    room.give_back_folder(root.private_fd, root.quarantine_fd, folder)
 
 
 def _write_manifest(root: RootFolder, folder_fd: int, details: Dict[str, Any]) -> str:
@@ -215,4 +215,4 @@ def abandon(root: RootFolder, name: str, reason: str) -> None:
             remedy=f"`artifactctl quarantine restore {name}`",
         )
     operation.record("abandoned", reason=reason)
-    room.give_back_folder(root.quarantine_fd, operation.folder)
+    room.give_back_folder(root.private_fd, root.quarantine_fd, operation.folder)
