@@ -178,7 +178,7 @@ class PurgeContract:
         assert workshop.exists(workshop.top + b"/rows-elsewhere/shard-0")
 
     def test_a_purge_stops_when_its_lock_is_lost(self, workshop: Workshop) -> None:
-        made = scene(workshop).dump(shards=8).set_aside()
+        made = scene(workshop).dump(shards=60).set_aside()
         made.host.begin_purge(made.root, made.operation)
         lock = made.host.lock(made.root)
         lost: list[int] = []
@@ -192,7 +192,7 @@ class PurgeContract:
         lock.release()
 
         assert not result.complete
-        assert len(workshop.tree(purging_path(made))) > 1
+        assert result.removed_files < 60
 
     def test_a_name_outside_keeps_the_file(self, workshop: Workshop) -> None:
         made = scene(workshop).dump()

@@ -58,8 +58,9 @@ class QuarantineContract:
         assert seen.tree.fingerprint == before.tree.fingerprint
         assert seen.tree.member_digest == before.tree.member_digest
 
-    def test_a_rename_is_no_change_of_a_folder(self, workshop: Workshop) -> None:
-        made = scene(workshop).dump()
+    @pytest.mark.parametrize("single", [False, True], ids=["folder", "file"])
+    def test_a_rename_does_not_make_the_target_look_recently_changed(self, workshop: Workshop, single: bool) -> None:
+        made = scene(workshop).single_file() if single else scene(workshop).dump()
         before = made.observe().tree
         made.set_aside()
 
@@ -108,6 +109,28 @@ class QuarantineContract:
 
         assert made.record().event is event
         assert made.record().in_quarantine
+
+    def test_nothing_is_purged_that_was_not_looked_at_again(self, workshop: Workshop) -> None:
+        made = scene(workshop).dump()
+        made.intend()
+        workshop.host.set_aside(made.root, made.operation)
+
+        with pytest.raises(HostFailure):
+            workshop.host.begin_purge(made.root, made.operation)
+
+        assert made.record().event is JournalEvent.RENAMED
+        assert made.record().in_quarantine
+
+    def test_a_verdict_is_refused_before_anything_moved(self, workshop: Workshop) -> None:
+        made = scene(workshop).dump()
+        made.intend()
+
+        with pytest.raises(HostFailure):
+            workshop.host.confirm(made.root, made.operation)
+        with pytest.raises(HostFailure):
+            workshop.host.keep(made.root, made.operation, "busy")
+
+        assert made.record().event is JournalEvent.INTENDED
 
     def test_an_intent_can_be_abandoned(self, workshop: Workshop) -> None:
         made = scene(workshop).dump()

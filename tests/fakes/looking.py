@@ -101,7 +101,7 @@ class Looker:
             files=kinds[EntryType.FILE],
             directories=kinds[EntryType.DIRECTORY] + (top.inode.type is EntryType.DIRECTORY),
             symlinks=kinds[EntryType.SYMLINK],
-            apparent_bytes=sum(spot.inode.size_bytes for spot in inside if spot.inode.type is EntryType.FILE),
+            apparent_bytes=sum(s.inode.size_bytes for _, s in members if s.inode.type is not EntryType.DIRECTORY),
             allocated_bytes=sum(spot.inode.allocated_bytes for spot in inside),
             exclusive_bytes=sum(spot.inode.allocated_bytes for spot in inside if spot not in shared_out),
             fingerprint=fingerprint(top, members),
@@ -217,8 +217,7 @@ def _first_names(members: Iterable[Member]) -> Iterable[Member]:
 
 
 def _change_times(top: Spot, everything: Iterable[Member]) -> Iterable[tuple[int, bytes]]:
-    """Yield the newest of mtime and ctime of each member; of a folder at the top its mtime: a rename sets its ctime."""
+    """Yield the newest of mtime and ctime of each member, and the mtime of the top: a rename sets its ctime."""
     for relative, spot in everything:
         inode = spot.inode
-        is_top_folder = spot == top and inode.type is EntryType.DIRECTORY
-        yield inode.modified_ns if is_top_folder else max(inode.modified_ns, inode.changed_ns), relative
+        yield inode.modified_ns if spot == top else max(inode.modified_ns, inode.changed_ns), relative

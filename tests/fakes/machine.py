@@ -19,7 +19,7 @@ from artifactctl.domain.observation import (
     Referrer,
     VolumeUsage,
 )
-from artifactctl.domain.operations import JournalEvent, OperationRecord
+from artifactctl.domain.operations import OperationRecord
 from artifactctl.hosts.protocol import (
     DeletedHolder,
     EntryType,
@@ -286,12 +286,12 @@ class FakeMachine:
     @point
     def confirm(self, root: Root, operation: str) -> None:
         """Journal QUARANTINED."""
-        self._changing(root).note(operation, JournalEvent.QUARANTINED)
+        self._changing(root).confirm(operation)
 
     @point
     def keep(self, root: Root, operation: str, reason: str) -> None:
         """Journal KEPT."""
-        self._changing(root).note(operation, JournalEvent.KEPT, reason)
+        self._changing(root).keep(operation, reason)
 
     @point
     def abandon(self, root: Root, operation: str, reason: str) -> None:

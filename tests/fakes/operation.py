@@ -44,6 +44,11 @@ class Operation:
         """The last event."""
         return JournalEvent(self.last["event"])
 
+    def require(self, *allowed: JournalEvent) -> None:
+        """Raise HostFailure when the last event is none of those that permit the act."""
+        if self.event not in allowed:
+            raise HostFailure(f"operation {self.name} is {self.event.value}: not possible any more, or not yet")
+
     @property
     def original(self) -> bytes:
         """The absolute path that the target had."""

@@ -18,15 +18,16 @@ from tests.fakes.walking import members_of
 def begin_purge(quarantine: Quarantine, name: str) -> None:
     """Rename the operation's folder to `.purging`: from here only completion is left."""
     operation = Operation.read(quarantine.ledger, name)
+    operation.require(JournalEvent.QUARANTINED, JournalEvent.KEPT, JournalEvent.PURGE_INTENDED, JournalEvent.PURGING)
     disk = quarantine.disk
     if not disk.exists(operation.purging_folder):
         if not disk.exists(operation.content):
             raise HostFailure(f"operation {name} has nothing in quarantine")
-        quarantine.note(name, JournalEvent.PURGE_INTENDED)
+        quarantine.record(name, JournalEvent.PURGE_INTENDED)
         quarantine.kernel.rename(operation.folder, operation.purging_folder)
     quarantine.kernel.fsync(posixpath.dirname(operation.folder))
     if operation.event is not JournalEvent.PURGING:
-        quarantine.note(name, JournalEvent.PURGING)
+        quarantine.record(name, JournalEvent.PURGING)
 
 
 class Purge:
@@ -59,8 +60,7 @@ class Purge:
         if operation.event is JournalEvent.PURGED:
             self._remove_folder(operation.purging_folder)
             return self._result(complete=True)
-        if operation.event is not JournalEvent.PURGING:
-            raise HostFailure(f"the purge of operation {operation.name} was never begun")
+        operation.require(JournalEvent.PURGING)
         content = operation.purging_content
         if disk.exists(content) and not self._remove_all(content):
             return self._result(complete=False, interrupted=True)
@@ -68,7 +68,7 @@ class Purge:
             return self._result(complete=False)
         if disk.exists(operation.purging_folder):
             self.quarantine.kernel.fsync(operation.purging_folder)
-        self.quarantine.note(operation.name, JournalEvent.PURGED)
+        self.quarantine.record(operation.name, JournalEvent.PURGED)
         self._remove_folder(operation.purging_folder)
         return self._result(complete=True)
 
