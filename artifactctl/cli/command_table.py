@@ -79,6 +79,10 @@ SECTIONS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
     (
         "What happened",
         {
+            "doctor": (
+                f"{_FOLDER}.doctor:doctor",
+                "Compare catalog and disk, and explain unfinished operations; exits 3 when something is wrong.",
+            ),
             "audit": (f"{_FOLDER}.audit:audit", "Ask what happened, and prove that nobody changed the answer."),
         },
     ),
