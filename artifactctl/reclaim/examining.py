@@ -6,6 +6,7 @@ from artifactctl import audit
 from artifactctl.catalog import Reading
 from artifactctl.domain.artifacts import ReplicaState, Root
 from artifactctl.domain.errors import ArtifactctlError, HostFailure
+from artifactctl.reclaim.importing import import_operation, strangers
 from artifactctl.reclaim.locking import locked_roots, mirror_operations
 from artifactctl.reclaim.recovering import unfinished
 from artifactctl.reclaim.recovery import Action
@@ -45,11 +46,14 @@ def repair(workplace: Workplace) -> tuple[str, ...]:
     done: list[str] = []
     for root in roots:
         items = [item for item in unfinished(workplace, root) if item.step.action is not Action.REPORT_LOST]
-        if not items:
+        foreign = strangers(workplace, root)
+        if not items and not foreign:
             continue
         with locked_roots(workplace, [root]):
+            names = [import_operation(workplace, root, found) for found in foreign]
             mirror_operations(workplace, [root])
         done += [item.step.sentence for item in items]
+        done += [f"{name}: taken in; `artifactctl quarantine restore` puts it back" for name in names]
     return tuple(done)
 
 
@@ -102,7 +106,7 @@ def _missing(workplace: Workplace, reading: Reading, root: Root) -> Iterator[Fin
                 yield Finding(
                     what=f"nothing is at {display_path(target.absolute)}",
                     object=artifact.name,
-                    remedy=f"`artifactctl scan {root.name}` records it as missing; `artifactctl audit ls` says who knew",
+                    remedy=f"`artifactctl scan {root.name}` records it as missing; see also `artifactctl audit ls`",
                 )
 
 
@@ -115,17 +119,12 @@ def _operations(workplace: Workplace, root: Root) -> Iterator[Finding]:
             remedy="look for it with `artifactctl audit ls`" if lost else "artifactctl doctor --repair",
             repairable=not lost,
         )
-    with workplace.catalog.reading() as reading:
-        strangers = [
-            found
-            for found in workplace.host.operations(root)
-            if found.in_quarantine and reading.operation(found.operation) is None
-        ]
-    for found in strangers:
+    for found in strangers(workplace, root):
         yield Finding(
             what=f"{found.name} lies in quarantine and this catalog did not order that",
             object=f"operation {found.operation}",
-            remedy=f"artifactctl quarantine restore {found.operation}",
+            remedy="artifactctl doctor --repair takes it in; then it can be restored, never purged",
+            repairable=True,
         )
 
 
@@ -139,8 +138,9 @@ def _deleted_but_open(workplace: Workplace, roots: list[Root]) -> Iterator[Findi
             continue
         for item in held:
             if item.size_bytes >= WORTH_A_WORD_BYTES:
+                size = format_bytes(item.size_bytes)
                 yield Finding(
-                    what=f"process {item.pid} ({item.command}) keeps {format_bytes(item.size_bytes)} of the deleted file "
+                    what=f"process {item.pid} ({item.command}) keeps {size} of the deleted file "
                     f"{display_path(item.path)}",
                     object=f"volume of {root.name}",
                     remedy=f"it comes free when process {item.pid} closes the file or ends",

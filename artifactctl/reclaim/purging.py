@@ -22,6 +22,7 @@ from artifactctl.guards.wording import first_of, shown
 from artifactctl.hosts.protocol import PurgeResult, RootLock
 from artifactctl.inventory.kinship import Freshness
 from artifactctl.reclaim.candidates import Choice, candidate_for
+from artifactctl.reclaim.importing import IMPORTED_BY_NOBODY
 from artifactctl.reclaim.quarantined import Quarantined
 from artifactctl.reclaim.survey import links_to, look_quarantined, target_of, with_links
 from artifactctl.reclaim.workplace import Workplace, must_hold, record
@@ -160,7 +161,7 @@ def _ended(
 
 
 def _never(item: Quarantined) -> Evidence | None:
-    if not item.operation.plan_digest:
+    if item.operation.plan_digest == IMPORTED_BY_NOBODY:
         reason = "this catalog did not order its removal (it was imported from the root's journal): it can be restored"
         return Evidence(guard="in_policy", verdict=Verdict.BLOCKED, reason=reason)
     if item.operation.state is JournalEvent.KEPT:
