@@ -47,7 +47,7 @@ def test_a_purge_removes_everything_and_says_how_much(ground):
     record = ground.record()
     assert record.event is JournalEvent.PURGED
     assert not any((record.in_quarantine, record.in_purging, record.at_original))
-    assert not [name for name in os.listdir(ground.quarantine()) if not name.startswith(b"spare-")]
+    assert not [name for name in os.listdir(ground.quarantine()) if name.startswith(b"op")]
 
 
 def test_removed_bytes_are_what_the_tree_occupied(ground):

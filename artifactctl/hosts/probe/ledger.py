@@ -33,7 +33,7 @@ def operations(root: RootFolder) -> List[Dict[str, Any]]:
     """
     known = replay(Journal(root).read().records)
     rows = [_row(root, each) for each in known.values()]
-    for name in _folders(root):
+    for name in folders(root):
         if name not in known:
             found = from_note(root, name.encode(), name)
             if found is not None:
@@ -41,7 +41,7 @@ def operations(root: RootFolder) -> List[Dict[str, Any]]:
     return rows
 
 
-def _folders(root: RootFolder) -> List[str]:
+def folders(root: RootFolder) -> List[str]:
     """Return the operations that have a folder, by name."""
     names = set()
     for entry in os.listdir(root.quarantine_fd):

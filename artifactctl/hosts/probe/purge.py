@@ -18,8 +18,9 @@ from artifactctl.hosts.probe.emptying import Emptying, Pace
 from artifactctl.hosts.probe.failures import ProbeFailure
 from artifactctl.hosts.probe.operation import Operation
 from artifactctl.hosts.probe.points import reached
-from artifactctl.hosts.probe.restore import clear_away, sweep
+from artifactctl.hosts.probe.restore import clear_away
 from artifactctl.hosts.probe.rootfolder import RootFolder, closing
+from artifactctl.hosts.probe.sweeping import sweep
 
 
 def begin_purge(root: RootFolder, name: str) -> None:

@@ -54,16 +54,26 @@ def intend(root: RootFolder, details: Dict[str, Any]) -> str:
     _clear_leftover(root, folder)
     folder_fd = room.take_folder(root.private_fd, root.quarantine_fd, folder)
     reached("intend:folder-made")
-    with closing(folder_fd):
-        recorded = _write_manifest(root, folder_fd, details)
-        reached("intend:manifest-written")
-        noted = {**details, "fingerprint": recorded}
-        room.with_room(root.private_fd, lambda: note.write(folder_fd, noted))
-        os.fsync(folder_fd)
-        reached("intend:note-written")
-    journal.append(operation, "intended", {field: noted[field] for field in INTENT_FIELDS})
+    try:
+        with closing(folder_fd):
+            noted = _write_down(root, folder_fd, details)
+        journal.append(operation, "intended", {field: noted[field] for field in INTENT_FIELDS})
+    except (OSError, ProbeFailure):
+        room.give_back_folder(root.private_fd, root.quarantine_fd, folder)
+        raise
     reached("intend:journalled")
+    recorded: str = noted["fingerprint"]
     return recorded
+
+
+def _write_down(root: RootFolder, folder_fd: int, details: Dict[str, Any]) -> Dict[str, Any]:
+    """Write manifest and note durably; returns the note's fields, with the fingerprint of what the manifest lists."""
+    noted = {**details, "fingerprint": _write_manifest(root, folder_fd, details)}
+    reached("intend:manifest-written")
+    room.with_room(root.private_fd, lambda: note.write(folder_fd, noted))
+    os.fsync(folder_fd)
+    reached("intend:note-written")
+    return noted
 
 
 def _clear_leftover(root: RootFolder, folder: bytes) -> None:

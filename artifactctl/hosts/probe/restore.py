@@ -14,8 +14,7 @@ from contextlib import suppress
 from typing import Optional
 
 from artifactctl.hosts.probe import places, renaming, room
-from artifactctl.hosts.probe.journal import Journal
-from artifactctl.hosts.probe.operation import FINISHED, Operation, matches, replay, status_at
+from artifactctl.hosts.probe.operation import Operation, matches, status_at
 from artifactctl.hosts.probe.points import reached
 from artifactctl.hosts.probe.rootfolder import RootFolder, closing
 
@@ -115,17 +114,6 @@ def _move(operation: Operation, holding_fd: int, place: "tuple[int, bytes]", rel
     operation.record("restored", to=os.fsdecode(relative))
     reached("put-back:journalled")
     return "done"
-
-
-def sweep(root: RootFolder) -> None:
-    """Give back the folders that finished operations left, since a crash or a full disk was in the way."""
-    for known in replay(Journal(root).read().records).values():
-        if known.event not in FINISHED:
-            continue
-        folder = places.operation_folder(known.operation)
-        for name in (folder, folder + places.PURGING_SUFFIX):
-            if renaming.exists(name, root.quarantine_fd):
-                room.give_back_folder(root.private_fd, root.quarantine_fd, name)
 
 
 def clear_away(operation: Operation) -> None:
