@@ -202,9 +202,14 @@ def _move(operation: Operation, parent_fd: int, target: bytes, holding_fd: int) 
 
 
 def confirm(root: RootFolder, name: str) -> None:
-    """Journal that the second look was clear."""
+    """Journal that it stays in quarantine: the second look was clear, or a restore or purge did not begin."""
     operation = Operation(root, name)
-    operation.require(("renamed", "quarantined"), "confirmed")
+    operation.require(("renamed", "quarantined", "restore_intended", "purge_intended"), "confirmed")
+    if operation.content() is None:
+        raise ProbeFailure(
+            f"operation {name} cannot be confirmed: nothing of it lies in quarantine",
+            remedy="`artifactctl doctor` looks where it is",
+        )
     operation.record("quarantined")
 
 
@@ -218,7 +223,7 @@ def keep(root: RootFolder, name: str, reason: str) -> None:
 def abandon(root: RootFolder, name: str, reason: str) -> None:
     """Journal that an intended rename never happened, and give its folder back."""
     operation = Operation(root, name)
-    operation.require(("intended",), "abandoned")
+    operation.require(("intended", "renamed"), "abandoned")
     if operation.content() is not None:
         raise ProbeFailure(
             f"operation {name} cannot be abandoned: its content lies in quarantine",
