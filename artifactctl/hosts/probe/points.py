@@ -1,7 +1,6 @@
 """Numbered points between the steps of a removal, where a test can stop or kill the process.
 
-A test aid, harmless otherwise: nothing happens unless the environment variable ARTIFACTCTL_POINT named the point
-when the process began, as
+A test aid, harmless otherwise: nothing happens unless the environment variable ARTIFACTCTL_POINT names the point, as
 `<point>=kill` (the process kills itself with SIGKILL) or `<point>=fifo:<path>` (it waits until somebody has opened
 the FIFO for writing and closed it again).
 """
@@ -44,16 +43,13 @@ POINTS = (
 )
 
 
-# read once: the points are passed a million times, and a process is told its point before it starts
-_WANTED, _, _WHAT = os.environ.get(VARIABLE, "").partition("=")
-
-
 def reached(name: str) -> None:
     """Do what ARTIFACTCTL_POINT asks for at this point; nothing when it names another or none."""
-    if name != _WANTED:
+    wanted, _, what = os.environ.get(VARIABLE, "").partition("=")
+    if wanted != name:
         return
-    if _WHAT == "kill":
+    if what == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
-    if _WHAT.startswith("fifo:"):
-        with open(_WHAT[len("fifo:") :], "rb") as waiting:
+    if what.startswith("fifo:"):
+        with open(what[len("fifo:") :], "rb") as waiting:
             waiting.read()
