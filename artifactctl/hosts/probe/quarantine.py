@@ -14,7 +14,7 @@ import os
 from contextlib import suppress
 from typing import Any, Dict, Optional
 
-from artifactctl.hosts.probe import fingerprint, kernel, manifest, membership, note, places, renaming, room
+from artifactctl.hosts.probe import durable, fingerprint, kernel, manifest, membership, note, places, renaming, room
 from artifactctl.hosts.probe.alone import InUse, held_alone
 from artifactctl.hosts.probe.failures import ProbeFailure
 from artifactctl.hosts.probe.fingerprint import PathByDepth
@@ -71,7 +71,7 @@ def _write_down(root: RootFolder, folder_fd: int, details: Dict[str, Any]) -> Di
     noted = {**details, "fingerprint": _write_manifest(root, folder_fd, details)}
     reached("intend:manifest-written")
     room.with_room(root.private_fd, lambda: note.write(folder_fd, noted))
-    os.fsync(folder_fd)
+    durable.flush_folder(folder_fd)
     reached("intend:note-written")
     return noted
 
@@ -193,8 +193,8 @@ def _move(operation: Operation, parent_fd: int, target: bytes, holding_fd: int) 
     if moved is None or not matches(operation.identity, moved):
         renaming.rename_publicly(holding_fd, places.CONTENT, parent_fd, target)
         return "replaced"
-    os.fsync(parent_fd)
-    os.fsync(holding_fd)
+    durable.flush_folder(parent_fd)
+    durable.flush_folder(holding_fd)
     reached("set-aside:synced")
     operation.record("renamed")
     reached("set-aside:journalled")
