@@ -1,0 +1,1 @@
+"""Everything that proves artifactctl; `README.md` beside this file says how to run it."""

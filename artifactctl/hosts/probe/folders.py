@@ -168,16 +168,19 @@ class FolderStack:
 
     def _reopen(self, left: Level, above: Level) -> Optional[int]:
         """Return a descriptor of `above` found through `..` or from the top, None when neither leads to its inode."""
-        attempts = [(self._top, self.relative)]
-        if left.descriptor is not None:
-            attempts.insert(0, (left.descriptor, b".."))
-        for base, way in attempts:
-            try:
-                found = os.open(way, _FOLDER_FLAGS, dir_fd=base) if way == b".." else kernel.open_beneath(base, way)
-            except OSError:  # reported by `descriptor`: the level stays closed
-                continue
-            seen = os.fstat(found)
-            if (seen.st_dev, seen.st_ino) == (above.status.device, above.status.inode):
-                return found
-            os.close(found)
+        found = None if left.descriptor is None else _accepted(left.descriptor, b"..", above)
+        # the whole way from the top is long where the tree is deep: only when a folder was moved
+        return found if found is not None else _accepted(self._top, self.relative, above)
+
+
+def _accepted(base: int, way: bytes, wanted: Level) -> Optional[int]:
+    """Return `way` from `base`, opened, when it leads to the wanted inode."""
+    try:
+        found = os.open(way, _FOLDER_FLAGS, dir_fd=base) if way == b".." else kernel.open_beneath(base, way)
+    except OSError:  # reported by `descriptor`: the level stays closed
         return None
+    seen = os.fstat(found)
+    if (seen.st_dev, seen.st_ino) == (wanted.status.device, wanted.status.inode):
+        return found
+    os.close(found)
+    return None

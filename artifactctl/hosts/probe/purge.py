@@ -1,0 +1,112 @@
+"""Removing for good what lies in quarantine, and only that.
+
+1. The manifest is whole: without it nothing can be matched.     I3: what is not known is not removed.
+2. Journal, rename the folder to `.purging`, fsync, journal.     I9: from here a restore is refused.
+3. Unlink member by member as the manifest lists them.           `emptying`; what differs is left and reported.
+4. fsync the folder that held it, then journal.                  I7: gone is only what is durably gone.
+
+After PURGED the operation's folder becomes a spare one again: the catalog keeps the tombstone, the journal the record.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, Dict, Optional
+
+from artifactctl.hosts.probe import manifest, places, renaming, room
+from artifactctl.hosts.probe.emptying import Emptying, Pace
+from artifactctl.hosts.probe.failures import ProbeFailure
+from artifactctl.hosts.probe.operation import Operation
+from artifactctl.hosts.probe.points import reached
+from artifactctl.hosts.probe.restore import clear_away, sweep
+from artifactctl.hosts.probe.rootfolder import RootFolder, closing
+
+
+def begin_purge(root: RootFolder, name: str) -> None:
+    """Pass the point of no return. A second call after a crash completes the first."""
+    operation = Operation(root, name)
+    operation.require(("quarantined", "kept", "purge_intended", "purging"), "purged")
+    if operation.event == "purging":
+        return
+    reached("begin-purge:begun")
+    folder_fd, purging = operation.open_folder()
+    with closing(folder_fd):
+        if not purging:
+            _check_purgeable(operation, folder_fd)
+            operation.record("purge_intended")
+            reached("begin-purge:intent-journalled")
+            purging_name = operation.folder + places.PURGING_SUFFIX
+            room.with_room(
+                root.private_fd,
+                lambda: renaming.rename_privately(
+                    root.quarantine_fd, operation.folder, root.quarantine_fd, purging_name
+                ),
+            )
+            reached("begin-purge:renamed")
+    os.fsync(root.quarantine_fd)
+    reached("begin-purge:synced")
+    operation.record("purging")
+    reached("begin-purge:journalled")
+
+
+def _check_purgeable(operation: Operation, folder_fd: int) -> None:
+    if operation.content() is None:
+        raise ProbeFailure(
+            f"operation {operation.name} has no content in quarantine", remedy="`artifactctl doctor` looks where it is"
+        )
+    for _ in manifest.read(folder_fd, operation.name):
+        pass
+
+
+def purge(
+    root: RootFolder,
+    name: str,
+    *,
+    pace: Pace,
+    progress: Optional[Callable[[int, int], None]] = None,
+) -> Dict[str, Any]:
+    """Remove what matches the manifest; returns the fields of `PurgeResult`, paths surrogate-escaped.
+
+    May be called again after an interruption: what is absent counts as done.
+    """
+    operation = Operation(root, name)
+    operation.require(("purging",), "purged")
+    reached("purge:begun")
+    folder_fd, purging = operation.open_folder()
+    with closing(folder_fd):
+        if not purging:
+            raise ProbeFailure(
+                f"operation {name} is journalled as purging, but its folder is not: a person renamed it",
+                remedy="`artifactctl doctor`",
+            )
+        for _ in manifest.read(folder_fd, name):  # to its end, before anything is unlinked
+            pass
+        try:
+            holding_fd = operation.open_holding(folder_fd)
+        except FileNotFoundError:
+            holding_fd = os.dup(folder_fd)  # the sibling folder went with the content before a crash
+        with closing(holding_fd):
+            emptying = Emptying(holding_fd, pace=pace, progress=progress)
+            emptying.run(manifest.read(folder_fd, name))
+            return _conclude(operation, holding_fd, emptying)
+
+
+def _conclude(operation: Operation, holding_fd: int, emptying: Emptying) -> Dict[str, Any]:
+    gone = not renaming.exists(places.CONTENT, holding_fd)
+    if gone and not emptying.interrupted:
+        reached("purge:emptied")
+        os.fsync(holding_fd)
+        reached("purge:synced")
+        operation.record("purged")
+        reached("purge:journalled")
+        clear_away(operation)
+        sweep(operation.root)
+        room.make_room_if_plenty(operation.root.private_fd, operation.root.quarantine_fd)
+    return {
+        "complete": gone and not emptying.interrupted,
+        "removed_files": emptying.removed_files,
+        "removed_bytes": emptying.removed_bytes,
+        "mismatched": [os.fsdecode(path) for path in emptying.mismatched],
+        "errors": list(emptying.errors),
+        "interrupted": emptying.interrupted,
+    }

@@ -1,0 +1,141 @@
+"""Putting a quarantined target back, or to another place below the same root.
+
+1. Refuse when the purge has begun.                    I9: from `.purging` on there is only completion.
+2. Refuse when the place is taken.                     Nothing is touched, nothing journalled.
+3. Journal the intent, rename without replacing.
+4. fsync both parents, then journal.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import suppress
+from typing import Optional
+
+from artifactctl.hosts.probe import places, renaming, room
+from artifactctl.hosts.probe.journal import Journal
+from artifactctl.hosts.probe.operation import FINISHED, Operation, matches, replay, status_at
+from artifactctl.hosts.probe.points import reached
+from artifactctl.hosts.probe.rootfolder import RootFolder, closing
+
+_OUTCOMES = {
+    errno.EEXIST: "occupied",
+    errno.ENOTEMPTY: "occupied",
+    errno.ENOENT: "no_parent",
+    errno.EXDEV: "cross_device",
+    errno.EACCES: "denied",
+    errno.EPERM: "denied",
+    errno.EROFS: "denied",
+}
+_NO_PARENT = (errno.ENOENT, errno.ELOOP, errno.ENOTDIR)
+
+
+def put_back(root: RootFolder, name: str, *, to: Optional[bytes], reason: str) -> str:
+    """Rename the content out of quarantine and journal it; returns a value of `PutBack`.
+
+    After a crash between rename and journal a second call completes the first.
+    """
+    operation = Operation(root, name)
+    if operation.event in ("purging", "purged"):
+        return "purging"
+    reached("put-back:begun")
+    try:
+        folder_fd, purging = operation.open_folder()
+    except FileNotFoundError:
+        return "absent"
+    with closing(folder_fd):
+        if purging:
+            return "purging"
+        if operation.content() is None:
+            return _complete(operation)
+        return _put_back_to(operation, folder_fd, to or operation.known.original, reason)
+
+
+def _complete(operation: Operation) -> str:
+    """Complete a restore that died between its rename and its journal; `absent` when the bytes are nowhere."""
+    relative = os.fsencode(operation.known.restored_to)
+    if operation.event != "restore_intended" or not relative:
+        return "absent"
+    try:
+        parent_fd, target = operation.root.open_parent(relative)
+    except FileNotFoundError:
+        return "absent"
+    with closing(parent_fd):
+        present = status_at(parent_fd, target)
+        if present is None or not matches(operation.identity, present):
+            return "absent"
+        os.fsync(parent_fd)
+    operation.record("restored", to=operation.known.restored_to)
+    clear_away(operation)
+    return "done"
+
+
+def _put_back_to(operation: Operation, folder_fd: int, relative: bytes, reason: str) -> str:
+    try:
+        parent_fd, target = operation.root.open_parent(relative)
+    except OSError as error:
+        if error.errno in _NO_PARENT:
+            return "no_parent"
+        if error.errno == errno.EXDEV:
+            return "cross_device"
+        raise
+    with closing(parent_fd), closing(operation.open_holding(folder_fd)) as holding_fd:
+        outcome = _move(operation, holding_fd, (parent_fd, target), relative, reason)
+    if outcome == "done":
+        clear_away(operation)
+    return outcome
+
+
+def _move(operation: Operation, holding_fd: int, place: "tuple[int, bytes]", relative: bytes, reason: str) -> str:
+    parent_fd, target = place
+    content = status_at(holding_fd, places.CONTENT)
+    if content is None or not matches(operation.identity, content):
+        return "replaced"
+    if renaming.exists(target, parent_fd):
+        return "occupied"
+    before = operation.event
+    operation.record("restore_intended", to=os.fsdecode(relative), reason=reason)
+    reached("put-back:intent-journalled")
+    try:
+        room.with_room(
+            operation.root.private_fd,
+            lambda: renaming.rename_publicly(holding_fd, places.CONTENT, parent_fd, target),
+        )
+    except OSError as error:
+        operation.record(before, to="", reason=f"not restored: {error.strerror}")
+        outcome = _OUTCOMES.get(error.errno or 0)
+        if outcome is None:
+            raise
+        return outcome
+    reached("put-back:renamed")
+    os.fsync(holding_fd)
+    os.fsync(parent_fd)
+    reached("put-back:synced")
+    operation.record("restored", to=os.fsdecode(relative))
+    reached("put-back:journalled")
+    return "done"
+
+
+def sweep(root: RootFolder) -> None:
+    """Give back the folders that finished operations left, since a crash or a full disk was in the way."""
+    for known in replay(Journal(root).read().records).values():
+        if known.event not in FINISHED:
+            continue
+        folder = places.operation_folder(known.operation)
+        for name in (folder, folder + places.PURGING_SUFFIX):
+            if renaming.exists(name, root.quarantine_fd):
+                room.give_back_folder(root.private_fd, root.quarantine_fd, name)
+
+
+def clear_away(operation: Operation) -> None:
+    """Remove the sibling folder, give the operation's folder back; what a crash leaves is harmless and empty."""
+    if operation.known.intent["sibling"]:
+        parent_fd, _ = operation.root.open_parent(operation.known.original)
+        with closing(parent_fd):
+            with suppress(FileNotFoundError):  # removed before a crash
+                os.rmdir(places.sibling_folder(operation.name), dir_fd=parent_fd)
+            os.fsync(parent_fd)
+    for folder in (operation.folder, operation.folder + places.PURGING_SUFFIX):
+        if renaming.exists(folder, operation.root.quarantine_fd):
+            room.give_back_folder(operation.root.private_fd, operation.root.quarantine_fd, folder)

@@ -1,0 +1,98 @@
+"""The fixtures every test may ask for; each is a thin door to the module that does the work."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.bench.clocks import FixedClock
+from tests.bench.command_line import CommandLine, command_line
+from tests.bench.nobody import NOBODY, prefix_for_nobody
+from tests.bench.sandbox import CHECKOUT
+from tests.bench.volumes import FilesystemKind, Volume, mounted_volume
+
+VolumeFactory = Callable[..., Volume]
+
+
+@pytest.fixture
+def volumes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VolumeFactory]:
+    """Return a maker of volumes: `volumes(FilesystemKind.EXT4, size_bytes=..., inodes=...)`, see `mounted_volume`.
+
+    They are mounted below the sandbox's own /run, where other users can reach them; pytest's folders are closed.
+    """
+    images = tmp_path_factory.mktemp("images")
+    with ExitStack() as stack:
+
+        def make(kind: FilesystemKind, **options: Any) -> Volume:
+            place = Path(tempfile.mkdtemp(prefix="volume-", dir="/run"))
+            place.chmod(0o755)
+            stack.callback(place.rmdir)
+            return stack.enter_context(mounted_volume(kind, place, images=images, **options))
+
+        yield make
+
+
+@pytest.fixture
+def ext4_volume(volumes: VolumeFactory) -> Volume:
+    """An empty ext4 volume of 256 MiB."""
+    return volumes(FilesystemKind.EXT4)
+
+
+@pytest.fixture
+def xfs_volume(volumes: VolumeFactory) -> Volume:
+    """An empty xfs volume of 320 MiB."""
+    return volumes(FilesystemKind.XFS)
+
+
+@pytest.fixture
+def btrfs_volume(volumes: VolumeFactory) -> Volume:
+    """An empty btrfs volume of 256 MiB."""
+    return volumes(FilesystemKind.BTRFS)
+
+
+@pytest.fixture
+def tmpfs_volume(volumes: VolumeFactory) -> Volume:
+    """An empty tmpfs of 64 MiB."""
+    return volumes(FilesystemKind.TMPFS)
+
+
+@pytest.fixture(params=list(FilesystemKind), ids=str)
+def any_local_volume(request: pytest.FixtureRequest, volumes: VolumeFactory) -> Volume:
+    """An empty volume; the test runs once on each of ext4, xfs, btrfs and tmpfs."""
+    kind: FilesystemKind = request.param
+    return volumes(kind)
+
+
+@pytest.fixture
+def checkout() -> Path:
+    """Return the top of the source tree under test."""
+    return CHECKOUT
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    """A clock that stands at noon until the test moves it."""
+    return FixedClock()
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> CommandLine:
+    """The real command line in a process of its own: `cli("ls", "--json").json()`. Its catalog lives in tmp_path."""
+    return command_line(tmp_path)
+
+
+@pytest.fixture
+def cli_of_nobody() -> Iterator[CommandLine]:
+    """The same run by the user nobody, whose home and working directory are its own (system tests only)."""
+    folder = Path(tempfile.mkdtemp(prefix="nobody-", dir="/run"))
+    folder.chmod(0o755)
+    runner = command_line(folder, prefix=prefix_for_nobody())
+    for owned in (runner.home, runner.cwd):
+        os.chown(owned, NOBODY, NOBODY)
+    yield runner
+    shutil.rmtree(folder)

@@ -1,0 +1,1 @@
+"""Sessions as people see them; `tests/bench/golden.py` runs them."""
