@@ -1,117 +1,90 @@
-"""Saying afterwards what came from what, what replaced what, and what somebody measured."""
+"""Lineage and measurements that a person states."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from artifactctl import audit
-from artifactctl.catalog import Catalog
-from artifactctl.catalog.reading import Reading
-from artifactctl.catalog.writing import Writing
-from artifactctl.domain.artifacts import Artifact, ArtifactKind, LineageRole
+from artifactctl.catalog import Catalog, Writing
+from artifactctl.domain.artifacts import Artifact, LineageEdge
+from artifactctl.domain.audit import AuditEntry, JsonValue
 from artifactctl.domain.errors import UsageError
-from artifactctl.domain.suggestions import did_you_mean
-from artifactctl.inventory.acting import Acting
-from artifactctl.inventory.finding import find_artifact
-
-DEFAULT_ROLES: dict[tuple[ArtifactKind, ArtifactKind], LineageRole] = {
-    (ArtifactKind.RESPONSE_SET, ArtifactKind.MERGED_CORPUS): LineageRole.MERGED_FROM,
-    (ArtifactKind.MERGED_CORPUS, ArtifactKind.HIDDEN_STATES): LineageRole.EXTRACTED_FROM,
-    (ArtifactKind.MERGED_CORPUS, ArtifactKind.VOCAB_MAP): LineageRole.EXTRACTED_FROM,
-    (ArtifactKind.HIDDEN_STATES, ArtifactKind.CHECKPOINT): LineageRole.TRAINED_ON,
-    (ArtifactKind.VOCAB_MAP, ArtifactKind.CHECKPOINT): LineageRole.MAPPED_WITH,
-    (ArtifactKind.VOCAB_MAP, ArtifactKind.DRAFT_MODEL): LineageRole.MAPPED_WITH,
-    (ArtifactKind.CHECKPOINT, ArtifactKind.CHECKPOINT): LineageRole.RESUMED_FROM,
-    (ArtifactKind.CHECKPOINT, ArtifactKind.DRAFT_MODEL): LineageRole.EXTRACTED_FROM,
-    (ArtifactKind.MODEL, ArtifactKind.HIDDEN_STATES): LineageRole.EXTRACTED_FROM,
-}
-"""(parent kind, child kind) to the role meant when none is named (cli.md)."""
+from artifactctl.hosts.protocol import Host
+from artifactctl.inventory.failures import UnfitLink
+from artifactctl.inventory.roles import role_for, split_input
+from artifactctl.inventory.targets import artifact_meant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NamedInput:
-    """`NAME[:ROLE]` as a person typed it; `role` None where none was named."""
-
-    word: str
-    role: LineageRole | None
-
-
-def parse_input(text: str) -> NamedInput:
-    """Return the name and the role; a `:` never belongs to a name, but may to a path when no role follows."""
-    word, colon, role = text.rpartition(":")
-    if not colon:
-        return NamedInput(word=text, role=None)
-    if role in set(LineageRole):
-        return NamedInput(word=word, role=LineageRole(role))
-    if "/" in role:
-        return NamedInput(word=text, role=None)
-    raise UsageError(
-        f"`{role}` in `{text}` is no role", remedy=did_you_mean(role, [role.value for role in LineageRole])
-    )
+def link(
+    host: Host, catalog: Catalog, child: str, inputs: Sequence[str], *, now: datetime, actor: str
+) -> tuple[LineageEdge, ...]:
+    """Record what `child` came from or needs; each input is `NAME[:ROLE]`. All or none."""
+    hostname = host.identify().hostname
+    with catalog.writing(actor, now) as writing:
+        artifact = artifact_meant(host, writing, child)
+        return tuple(link_in(host, writing, artifact, word, hostname=hostname) for word in inputs)
 
 
-def role_between(parent: Artifact, child: Artifact, role: LineageRole | None) -> LineageRole:
-    """Return the role that was named, else the usual one for the two kinds; UsageError where there is no usual one."""
-    found = role or DEFAULT_ROLES.get((parent.kind, child.kind))
-    if found is None:
-        raise UsageError(
-            f"there is no usual role of a {parent.kind.value} in a {child.kind.value}",
-            remedy=f"name it: --input {parent.name}:ROLE, with one of {', '.join(role.value for role in LineageRole)}",
+def link_in(host: Host, writing: Writing, child: Artifact, word: str, *, hostname: str) -> LineageEdge:
+    """Record one input within the caller's transaction."""
+    name, asked = split_input(word)
+    parent = artifact_meant(host, writing, name)
+    role = role_for(child, parent, asked)
+    writing.add_lineage(child.artifact_id, parent.artifact_id, role)
+    _audit(writing, "linked", child.name, hostname, {"parent": parent.name, "role": role.value})
+    return LineageEdge(child_id=child.artifact_id, parent_id=parent.artifact_id, role=role)
+
+
+def supersede(host: Host, catalog: Catalog, old: str, by: str, *, now: datetime, actor: str) -> Artifact:
+    """Record that the artifact `by` takes the place of `old`; return `old` as it is now."""
+    hostname = host.identify().hostname
+    with catalog.writing(actor, now) as writing:
+        return supersede_in(host, writing, old, by, hostname=hostname)
+
+
+def supersede_in(host: Host, writing: Writing, old: str, by: str, *, hostname: str) -> Artifact:
+    """Record a successor within the caller's transaction; it must be living and of the same kind."""
+    before, after = artifact_meant(host, writing, old), artifact_meant(host, writing, by)
+    if before.kind is not after.kind:
+        raise UnfitLink(
+            f"{after.name}, a {after.kind.value}, cannot take the place of {before.name}, a {before.kind.value}",
+            remedy="name a successor of the same kind",
         )
-    return found
+    if not after.is_live:
+        raise UnfitLink(f"{after.name} has no living copy", remedy=f"artifactctl show {after.name}")
+    writing.supersede(before.artifact_id, after.artifact_id)
+    _audit(writing, "superseded", before.name, hostname, {"by": after.name})
+    found = writing.artifact_by_id(before.artifact_id)
+    return found or before
 
 
-def link_inputs(
-    writing: Writing, child: Artifact, inputs: Sequence[NamedInput], *, here: bytes, acting: Acting
-) -> None:
-    """Record within the caller's transaction that the child came from each input, or needs it."""
-    for given in inputs:
-        parent = find_artifact(writing, given.word, here=here)
-        role = role_between(parent, child, given.role)
-        writing.add_lineage(child.artifact_id, parent.artifact_id, role)
-        entry = acting.entry("lineage.link", artifact=child.name, evidence={"parent": parent.name, "role": role.value})
-        audit.append(writing.connection, entry)
-
-
-def link(catalog: Catalog, child: str, inputs: Sequence[NamedInput], *, here: bytes, acting: Acting) -> Artifact:
-    """Record that the artifact `child` came from each of the inputs; all or none."""
-    with catalog.writing(acting.actor, acting.now) as writing:
-        artifact = find_artifact(writing, child, here=here)
-        link_inputs(writing, artifact, inputs, here=here, acting=acting)
-    return artifact
-
-
-def supersede(catalog: Catalog, old: str, new: str, *, here: bytes, acting: Acting) -> tuple[Artifact, Artifact]:
-    """Record that `new` takes the place of `old`; return both."""
-    with catalog.writing(acting.actor, acting.now) as writing:
-        replaced, successor = find_artifact(writing, old, here=here), find_artifact(writing, new, here=here)
-        _refuse_itself(replaced, successor)
-        writing.supersede(replaced.artifact_id, successor.artifact_id)
-        entry = acting.entry("artifact.supersede", artifact=replaced.name, evidence={"by": successor.name})
-        audit.append(writing.connection, entry)
-    return replaced, successor
-
-
-def record_measurements(
-    catalog: Catalog, word: str, metrics: Sequence[tuple[str, float]], *, source: str, here: bytes, acting: Acting
+def record(
+    host: Host,
+    catalog: Catalog,
+    name: str,
+    metrics: Mapping[str, float],
+    *,
+    now: datetime,
+    actor: str,
+    source: str = "",
 ) -> Artifact:
-    """Record numbers that somebody measured about the artifact, and where they came from."""
-    with catalog.writing(acting.actor, acting.now) as writing:
-        artifact = find_artifact(writing, word, here=here)
-        for metric, value in metrics:
+    """Record measurements from elsewhere as evidence about an artifact; finite numbers under plain names."""
+    for metric, value in metrics.items():
+        if not metric or not metric.isprintable() or not math.isfinite(value):
+            raise UsageError(f"{metric!r} = {value} is no measurement", remedy="--metric NAME=NUMBER")
+    if not metrics:
+        raise UsageError("nothing to record", remedy="--metric NAME=NUMBER")
+    hostname = host.identify().hostname
+    with catalog.writing(actor, now) as writing:
+        artifact = artifact_meant(host, writing, name)
+        for metric, value in metrics.items():
             writing.add_measurement(artifact.artifact_id, metric, value, source=source)
-        entry = acting.entry(
-            "measurement.record", artifact=artifact.name, reason=source, evidence={"metrics": dict(metrics)}
-        )
-        audit.append(writing.connection, entry)
-        return _again(writing, artifact)
+        _audit(writing, "measured", artifact.name, hostname, {"metrics": dict(metrics), "source": source})
+        return writing.artifact_by_id(artifact.artifact_id) or artifact
 
 
-def _again(reading: Reading, artifact: Artifact) -> Artifact:
-    found = reading.artifact_by_id(artifact.artifact_id)
-    assert found is not None, "rows are never deleted"
-    return found
-
-
-def _refuse_itself(old: Artifact, new: Artifact) -> None:
-    if old.artifact_id == new.artifact_id:
-        raise UsageError(f"`{old.name}` cannot take its own place", remedy="name the newer artifact with --by")
+def _audit(writing: Writing, action: str, name: str, hostname: str, evidence: dict[str, JsonValue]) -> None:
+    audit.append(
+        writing.connection,
+        AuditEntry(at=writing.now, actor=writing.actor, host=hostname, action=action, artifact=name, evidence=evidence),
+    )
