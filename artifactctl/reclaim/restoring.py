@@ -81,7 +81,7 @@ def record_restored(workplace: Workplace, item: Quarantined, place: ManagedPath,
 
 
 def _refuse_catalogued_place(writing: Writing, item: Quarantined, place: ManagedPath) -> None:
-    """Refuse a place at which the catalog knows something else, whatever is on disk: found out before anything moves."""
+    """Refuse a place at which the catalog knows something else, whatever is on disk, before anything moves."""
     other = writing.artifact_at(item.replica.root.root_id, place.relative)
     mine = {item.replica.replica_id}
     if other is not None and any(
