@@ -29,7 +29,7 @@ class RestoreContract:
         assert outcome is PutBack.DONE
         assert workshop.tree(made.path) == before
         assert made.identity() == identity
-        assert record.event is JournalEvent.RESTORED
+        assert (record.event, record.restored_to) == (JournalEvent.RESTORED, b"runs/dump")
         assert (record.at_original, record.original_matches, record.in_quarantine) == (True, True, False)
 
     @given(tree=trees)

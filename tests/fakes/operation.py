@@ -71,7 +71,7 @@ class Operation:
 
     @property
     def destination(self) -> bytes | None:
-        """The absolute path that a restore named, None when it named none."""
+        """The absolute path that the last restore went for, None when there was none."""
         told = self.last.get("to", "")
         return self.root + b"/" + told.encode("latin-1") if told else None
 

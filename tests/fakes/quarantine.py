@@ -146,7 +146,7 @@ class Quarantine:
         refusal = self._refusal_to_return(operation, aside, destination)
         if refusal is not None:
             return refusal
-        told = to.relative.decode("latin-1") if to else ""
+        told = destination[len(self.ledger.root) + 1 :].decode("latin-1")
         self.record(name, JournalEvent.RESTORE_INTENDED, to=told, reason=reason)
         try:
             self.kernel.rename(operation.content, destination)
