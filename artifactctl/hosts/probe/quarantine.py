@@ -176,7 +176,10 @@ def _outcome_of(error: OSError) -> str:
 
 
 def _move(operation: Operation, parent_fd: int, target: bytes, holding_fd: int) -> str:
-    if status_at(holding_fd, places.CONTENT) is None:
+    there = status_at(holding_fd, places.CONTENT)
+    if there is not None and not matches(operation.identity, there):
+        return "occupied"  # somebody else's: it was not us who put it there, so it is not ours to move
+    if there is None:
         reached("set-aside:checked")
         try:
             with held_alone(parent_fd, target):
