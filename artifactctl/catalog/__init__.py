@@ -1,1 +1,53 @@
-"""To be described by its package."""
+"""The catalog: what exists, where, from what, promised to whom.
+
+One database, SQLite by default, reached through two context managers: `Catalog.reading()` is one consistent look,
+`Catalog.writing(actor, now)` one short transaction. Rows never leave this package; `mapping` makes them values of the
+domain. Rows of artifacts, replicas and lineage are never deleted (invariant I7); triggers in the database refuse it.
+
+Why not the ORM: its identity map would hide what a transaction really read, and rows are values here.
+Why replicas change state by compare-and-set: whoever planned on an older look must notice, in the same transaction.
+"""
+
+from artifactctl.catalog.catalog import Catalog, create_or_upgrade, open_catalog
+from artifactctl.catalog.failures import (
+    CatalogDamaged,
+    CatalogFull,
+    CatalogMissing,
+    CatalogOutdated,
+    CatalogTooNew,
+    CatalogUnusable,
+    LeaseLost,
+    LineageCycle,
+    NameTaken,
+    NotACatalog,
+    PathTaken,
+    StateChanged,
+    StepUsed,
+    UnknownObject,
+    UnsafeFilesystem,
+)
+from artifactctl.catalog.reading import Reading
+from artifactctl.catalog.writing import Writing
+
+__all__ = [
+    "Catalog",
+    "CatalogDamaged",
+    "CatalogFull",
+    "CatalogMissing",
+    "CatalogOutdated",
+    "CatalogTooNew",
+    "CatalogUnusable",
+    "LeaseLost",
+    "LineageCycle",
+    "NameTaken",
+    "NotACatalog",
+    "PathTaken",
+    "Reading",
+    "StateChanged",
+    "StepUsed",
+    "UnknownObject",
+    "UnsafeFilesystem",
+    "Writing",
+    "create_or_upgrade",
+    "open_catalog",
+]

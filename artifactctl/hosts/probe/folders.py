@@ -86,6 +86,7 @@ class FolderStack:
         self._top = descriptor
         self._mount_id = kernel.mount_id_of(descriptor)
         self._levels = [Level(b"", descriptor, status)]
+        self._relative = b""
 
     def __enter__(self) -> "FolderStack":
         return self
@@ -127,7 +128,7 @@ class FolderStack:
     @property
     def relative(self) -> bytes:
         """The path of the deepest folder below the top."""
-        return b"/".join(level.name for level in self._levels[1:])
+        return self._relative
 
     def enter(self, name: bytes) -> None:
         """Go down into `name`; MountCrossed when it is another mount, OSError when it cannot be opened."""
@@ -140,6 +141,7 @@ class FolderStack:
         except OSError:
             os.close(descriptor)
             raise
+        self._relative = self._relative + b"/" + name if self._relative else name
         self._levels.append(Level(name, descriptor, status))
         self._close_beyond(KEPT_OPEN)
 
@@ -155,6 +157,7 @@ class FolderStack:
     def leave(self) -> None:
         """Go up one folder; afterwards `descriptor` raises ESTALE if the way to it was lost."""
         left = self._levels.pop()
+        self._relative = self._relative[: max(0, len(self._relative) - len(left.name) - 1)]
         above = self._levels[-1] if self._levels else None
         try:
             if above is not None and above.descriptor is None:

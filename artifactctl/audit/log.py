@@ -1,0 +1,107 @@
+"""Appending to the chain and asking it questions."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeAlias
+
+from sqlalchemy import Connection, Row, Select, insert, select, update
+
+from artifactctl.audit import chain
+from artifactctl.audit.schema import audit_event, audit_head
+from artifactctl.domain.audit import AuditEntry, AuditEvent
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_ROWS_AT_A_TIME = 1_000
+
+AnyRow: TypeAlias = Row[*tuple[Any, ...]]
+
+
+def append(connection: Connection, entry: AuditEntry) -> AuditEvent:
+    """Add an event within the caller's write transaction: it stands if and only if what it tells of stands."""
+    head = connection.execute(select(audit_head).with_for_update()).one()
+    event_id = head.event_id + 1
+    body = chain.compose(entry, event_id=event_id, previous_hash=head.hash)
+    recorded_hash = chain.digest(body)
+    connection.execute(insert(audit_event).values(body=body, hash=recorded_hash, **index_of(entry, event_id)))
+    connection.execute(update(audit_head).values(event_id=event_id, hash=recorded_hash, events=head.events + 1))
+    return chain.parse(body, recorded_hash)
+
+
+def events(
+    connection: Connection,
+    *,
+    artifact: str | None = None,
+    actor: str | None = None,
+    action: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    path: bytes | None = None,
+    operation: str | None = None,
+) -> Iterator[AuditEvent]:
+    """Yield events that meet every condition, oldest first; `since` counts in, `until` does not.
+
+    `path`: the event concerns exactly this absolute path, or something below it.
+    """
+    statement = select(audit_event.c.body, audit_event.c.hash).order_by(audit_event.c.id)
+    for column, wanted in (("artifact", artifact), ("actor", actor), ("action", action), ("operation", operation)):
+        if wanted is not None:
+            statement = statement.where(audit_event.c[column] == plain(wanted))
+    if since is not None:
+        statement = statement.where(audit_event.c.at_microseconds >= microseconds(since))
+    if until is not None:
+        statement = statement.where(audit_event.c.at_microseconds < microseconds(until))
+    if path is not None:
+        statement = statement.where(_at_or_below(path))
+    for row in stream(connection, statement):
+        yield chain.parse(row.body, row.hash)
+
+
+def event(connection: Connection, event_id: int) -> AuditEvent | None:
+    """Return one event by its number."""
+    statement = select(audit_event.c.body, audit_event.c.hash).where(audit_event.c.id == event_id)
+    row = connection.execute(statement).one_or_none()
+    return None if row is None else chain.parse(row.body, row.hash)
+
+
+def export_lines(connection: Connection) -> Iterator[str]:
+    """Yield each event as one line of JSON without the line end, its hash as the last member.
+
+    Without `,"hash":"…"` the line is exactly the text that was hashed.
+    """
+    for row in stream(connection, select(audit_event.c.body, audit_event.c.hash).order_by(audit_event.c.id)):
+        yield f'{row.body[:-1]},"hash":"{row.hash}"}}'
+
+
+def stream(connection: Connection, statement: Select[Any]) -> Iterator[AnyRow]:
+    """Yield rows without holding more than some thousand of them."""
+    with connection.execution_options(yield_per=_ROWS_AT_A_TIME).execute(statement) as result:
+        yield from result
+
+
+def index_of(entry: AuditEntry, event_id: int) -> dict[str, Any]:
+    """Return the columns an event is found by."""
+    return {
+        "id": event_id,
+        "at_microseconds": microseconds(entry.at),
+        "actor": plain(entry.actor),
+        "action": plain(entry.action),
+        "artifact": plain(entry.artifact),
+        "path": entry.path,
+        "operation": plain(entry.operation),
+    }
+
+
+def microseconds(instant: datetime) -> int:
+    """Return whole microseconds since 1970."""
+    return (instant - _EPOCH) // timedelta(microseconds=1)
+
+
+def plain(text: str) -> str:
+    r"""Return text any database takes: bytes that are not UTF-8 written out as `\udcXX`, NUL as `\x00`."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\x00")
+
+
+def _at_or_below(path: bytes) -> Any:
+    inside = path.rstrip(b"/") + b"/"
+    column = audit_event.c.path
+    return (column == path) | ((column >= inside) & (column < inside[:-1] + b"0"))

@@ -1,0 +1,141 @@
+"""Opening, making and holding a catalog."""
+
+import sqlite3
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+from sqlalchemy import case, insert, literal, select, update
+from sqlalchemy.exc import DBAPIError
+
+from artifactctl.catalog import members, versions
+from artifactctl.catalog.columns import Instant
+from artifactctl.catalog.engine import Engines, connect, explain, keep_spare_pages
+from artifactctl.catalog.failures import CatalogMissing
+from artifactctl.catalog.filesystem import is_usable_file, prepare_files
+from artifactctl.catalog.location import Location, parse_location
+from artifactctl.catalog.members import Member
+from artifactctl.catalog.reading import Reading
+from artifactctl.catalog.schema import catalog_identity
+from artifactctl.catalog.writing import Writing
+
+LOCK_WAIT_SECONDS = 15.0
+"""How long a writer waits for another one before it is `Busy`."""
+
+
+class Catalog:
+    """An open catalog. `lineage_id` was drawn when it was made; `epoch` is raised when a backup takes its place."""
+
+    def __init__(self, engines: Engines, location: Location, *, now: datetime) -> None:
+        self._engines = engines
+        self._where = location
+        self._has_written = False
+        self.location = location.shown
+        with self.reading() as reading:
+            identity = reading.connection.execute(select(catalog_identity)).one()
+        self.lineage_id: str = identity.lineage_id
+        self.epoch: int = identity.epoch
+        self.clock_is_behind = now < identity.written_at
+        """Whether the clock is behind the last write: nothing may expire by such a clock."""
+
+    def close(self) -> None:
+        """Close every connection."""
+        try:
+            if self._has_written:
+                with _explained(self._where):
+                    keep_spare_pages(self._engines)
+        finally:
+            self._engines.dispose()
+
+    @contextmanager
+    def reading(self) -> Iterator[Reading]:
+        """Look at one consistent state; writers go on meanwhile and are not seen."""
+        with _explained(self._where), self._engines.readers.connect() as connection:
+            yield Reading(connection)
+
+    @contextmanager
+    def writing(self, actor: str, now: datetime) -> Iterator[Writing]:
+        """Change the catalog in one transaction, committed at the end unless an exception passes.
+
+        `Busy` when another writer keeps the lock. No look at a disk or a machine belongs inside.
+        """
+        with _explained(self._where), self._engines.writers.begin() as connection:
+            # First of all, so that on every database one writer waits for the other before it has read anything.
+            latest = catalog_identity.c.written_at
+            connection.execute(
+                update(catalog_identity).values(
+                    revision=catalog_identity.c.revision + 1,
+                    written_at=case((latest < literal(now, Instant), literal(now, Instant)), else_=latest),
+                )
+            )
+            self._has_written = True
+            yield Writing(connection, actor=actor, now=now)
+
+    def list_members(self, listing: Iterable[Member], *, now: datetime) -> int:
+        """Store a list of members in many short transactions; `Writing.adopt_members` gives it to an artifact."""
+        with _explained(self._where):
+            self._has_written = True
+            return members.list_members(self._engines.writers, listing, now)
+
+
+def open_catalog(location: str | Path, *, now: datetime, lock_wait_seconds: float = LOCK_WAIT_SECONDS) -> Catalog:
+    """Open the catalog at a path or URL; it must exist in this program's version. Changes nothing."""
+    where = parse_location(location)
+    if where.path is not None and not is_usable_file(where.path):
+        raise CatalogMissing(f"there is no catalog at {where.shown}", remedy="artifactctl init")
+    engines = connect(where, lock_wait_seconds=lock_wait_seconds)
+    try:
+        with _explained(where), engines.readers.connect() as connection:
+            versions.require_current(versions.stored_version(connection), where.shown)
+        return Catalog(engines, where, now=now)
+    except BaseException:
+        engines.dispose()
+        raise
+
+
+def create_or_upgrade(location: str | Path, *, now: datetime, lock_wait_seconds: float = LOCK_WAIT_SECONDS) -> Catalog:
+    """Open the catalog, making it or bringing it to this program's version first. A newer one is refused untouched."""
+    where = parse_location(location)
+    if where.path is not None and not is_usable_file(where.path):
+        prepare_files(where.path)
+    engines = connect(where, lock_wait_seconds=lock_wait_seconds)
+    try:
+        with _explained(where):
+            with engines.readers.connect() as connection:
+                found = versions.stored_version(connection)
+            if found is not None:
+                versions.refuse_newer(found, where.shown)
+            if found != versions.CURRENT:
+                _bring_up(engines, now)
+            keep_spare_pages(engines)
+        return Catalog(engines, where, now=now)
+    except BaseException:
+        engines.dispose()
+        raise
+
+
+def _bring_up(engines: Engines, now: datetime) -> None:
+    # Imported here since opening a current catalog must not pay for Alembic.
+    from artifactctl.catalog.upgrading import upgrade
+
+    with engines.writers.begin() as connection:
+        upgrade(connection)
+        if connection.execute(select(catalog_identity.c.id)).first() is None:
+            connection.execute(
+                insert(catalog_identity).values(
+                    id=1, lineage_id=str(uuid.uuid4()), epoch=1, revision=1, created_at=now, written_at=now
+                )
+            )
+
+
+@contextmanager
+def _explained(location: Location) -> Iterator[None]:
+    try:
+        yield
+    except (DBAPIError, sqlite3.Error) as error:
+        meaning = explain(error, location)
+        if meaning is None:
+            raise
+        raise meaning from error

@@ -1,0 +1,63 @@
+"""What can be wrong with a catalog, and what a change can run into."""
+
+from artifactctl.domain.errors import ArtifactctlError, Refused, UsageError
+
+
+class CatalogMissing(UsageError):
+    """There is no catalog at the location."""
+
+
+class CatalogTooNew(UsageError):
+    """A newer artifactctl made the catalog; this one leaves it untouched."""
+
+
+class CatalogOutdated(UsageError):
+    """An older artifactctl made the catalog."""
+
+
+class NotACatalog(UsageError):
+    """What is at the location is not a catalog."""
+
+
+class UnsafeFilesystem(UsageError):
+    """The location is on a filesystem where SQLite loses or mixes up commits."""
+
+
+class CatalogDamaged(ArtifactctlError):
+    """The database reports damage. It may be a passing fault of the device below; nothing is ever made anew here."""
+
+
+class CatalogFull(ArtifactctlError):
+    """The catalog's disk is full; the change was rolled back."""
+
+
+class CatalogUnusable(ArtifactctlError):
+    """The operating system or the database server refused to open, read or write the catalog."""
+
+
+class UnknownObject(UsageError):
+    """A name or number that the catalog does not hold."""
+
+
+class NameTaken(Refused):
+    """Another artifact, host or root has the name."""
+
+
+class PathTaken(Refused):
+    """Another artifact lives at the path."""
+
+
+class StateChanged(Refused):
+    """The object is not in the state in which the caller saw it: somebody else acted in between."""
+
+
+class LineageCycle(Refused):
+    """The edge would make an artifact its own ancestor."""
+
+
+class LeaseLost(Refused):
+    """The lease is over, was broken, or belongs to somebody else."""
+
+
+class StepUsed(Refused):
+    """The step of the plan was begun before; a step applies at most once."""

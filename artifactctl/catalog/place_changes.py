@@ -1,0 +1,106 @@
+"""Changes to machines, volumes and managed roots."""
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import insert, select, update
+
+from artifactctl.catalog import place_queries
+from artifactctl.catalog.failures import NameTaken, StateChanged, UnknownObject
+from artifactctl.catalog.mapping import to_host
+from artifactctl.catalog.schema import host, root, volume
+from artifactctl.catalog.schema_work import operation
+from artifactctl.domain.artifacts import Root
+from artifactctl.domain.ledger import KnownHost, KnownVolume
+from artifactctl.domain.operations import JournalEvent
+
+if TYPE_CHECKING:
+    from artifactctl.catalog.writing import Writing
+
+_OVER = (JournalEvent.RESTORED.value, JournalEvent.PURGED.value, JournalEvent.ABANDONED.value)
+
+
+def add_host(
+    writing: "Writing", name: str, *, machine_id: str, address: str, host_key: str, uses_sudo: bool
+) -> KnownHost:
+    """Record a machine."""
+    if place_queries.host(writing.connection, name) is not None:
+        raise NameTaken(f"there is a host named {name} already", remedy="artifactctl host ls")
+    statement = insert(host).values(
+        name=name,
+        machine_id=machine_id,
+        address=address,
+        host_key=host_key,
+        uses_sudo=uses_sudo,
+        added_at=writing.now,
+    )
+    return to_host(writing.connection.execute(statement.returning(host)).one())
+
+
+def add_root(writing: "Writing", added: Root) -> Root:
+    """Record a root, or take a forgotten one back under its old id."""
+    connection = writing.connection
+    if place_queries.root(connection, added.root_id) is not None:
+        raise NameTaken(f"the root {added.root_id} is managed already", remedy="artifactctl root ls")
+    _refuse_taken_name(writing, added)
+    if added.root_id in place_queries.roots_ever(connection):
+        connection.execute(update(root).where(root.c.id == added.root_id).values(forgotten_at=None))
+        return update_root(writing, added)
+    connection.execute(insert(root).values(id=added.root_id, added_at=writing.now, **_facts(added)))
+    return added
+
+
+def update_root(writing: "Writing", changed: Root) -> Root:
+    """Record what a root is now."""
+    _refuse_taken_name(writing, changed)
+    statement = update(root).where(root.c.id == changed.root_id, root.c.forgotten_at.is_(None))
+    if not writing.connection.execute(statement.values(**_facts(changed))).rowcount:
+        raise UnknownObject(f"there is no root {changed.root_id}", remedy="artifactctl root ls")
+    return changed
+
+
+def forget_root(writing: "Writing", root_id: str) -> None:
+    """Mark a root as forgotten; its quarantine must be empty."""
+    unfinished = select(operation.c.id).where(operation.c.root_id == root_id, operation.c.state.not_in(_OVER))
+    waiting = writing.connection.execute(unfinished).scalars().all()
+    if waiting:
+        raise StateChanged(
+            f"the root {root_id} has {len(waiting)} unfinished operation(s), such as {waiting[0]}",
+            remedy="artifactctl quarantine ls    (restore or purge them first)",
+        )
+    forgotten = update(root).where(root.c.id == root_id, root.c.forgotten_at.is_(None))
+    if not writing.connection.execute(forgotten.values(forgotten_at=writing.now)).rowcount:
+        raise UnknownObject(f"there is no root {root_id}", remedy="artifactctl root ls")
+
+
+def record_volume(writing: "Writing", seen: KnownVolume) -> None:
+    """Insert or replace what is known of a filesystem on a machine."""
+    key = (volume.c.filesystem_uuid == seen.filesystem_uuid) & (volume.c.host_id == seen.host_id)
+    facts = {
+        "mount": seen.mount,
+        "filesystem_type": seen.filesystem_type,
+        "device": seen.device,
+        "size_bytes": seen.size_bytes,
+        "seen_at": seen.seen_at,
+    }
+    if not writing.connection.execute(update(volume).where(key).values(**facts)).rowcount:
+        writing.connection.execute(
+            insert(volume).values(filesystem_uuid=seen.filesystem_uuid, host_id=seen.host_id, **facts)
+        )
+
+
+def _facts(value: Root) -> dict[str, object]:
+    return {
+        "name": value.name,
+        "host_id": value.host_id,
+        "path": value.path,
+        "filesystem_uuid": value.filesystem_uuid,
+        "filesystem_type": value.filesystem_type,
+        "inode": value.inode,
+        "attestation": value.attestation,
+    }
+
+
+def _refuse_taken_name(writing: "Writing", wanted: Root) -> None:
+    for known in place_queries.roots(writing.connection):
+        if known.name == wanted.name and known.root_id != wanted.root_id:
+            raise NameTaken(f"another root is named {wanted.name}", remedy="give this one another --name")

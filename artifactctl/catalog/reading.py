@@ -1,0 +1,232 @@
+"""What can be asked of the catalog, within one consistent look at it."""
+
+from collections.abc import Collection, Iterator
+from datetime import datetime
+
+from sqlalchemy import Connection, select
+
+from artifactctl.catalog import (
+    artifact_queries,
+    lineage_queries,
+    member_queries,
+    place_queries,
+    promise_queries,
+    work_queries,
+)
+from artifactctl.catalog.artifact_queries import BYTES_AT_PATH
+from artifactctl.catalog.schema import catalog_identity
+from artifactctl.domain.artifacts import (
+    Artifact,
+    ArtifactKind,
+    Hold,
+    Lease,
+    LineageEdge,
+    Replica,
+    ReplicaState,
+    Reservation,
+    Root,
+    Run,
+)
+from artifactctl.domain.ledger import (
+    Approval,
+    KnownHost,
+    KnownVolume,
+    Measurement,
+    Operation,
+    SavedPlan,
+    ShardLocation,
+    Sighting,
+    Verification,
+)
+from artifactctl.domain.operations import JournalEvent
+
+
+class Reading:
+    """One snapshot: two questions within it are answered about the same world."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+
+    def revision(self) -> int:
+        """Return a number that every write raises."""
+        revision: int = self.connection.execute(select(catalog_identity.c.revision)).scalar_one()
+        return revision
+
+    def last_written_at(self) -> datetime:
+        """Return the latest instant of any write, by the writers' clocks."""
+        instant: datetime = self.connection.execute(select(catalog_identity.c.written_at)).scalar_one()
+        return instant
+
+    # artifacts and their copies
+
+    def artifacts(
+        self,
+        *,
+        kind: ArtifactKind | None = None,
+        state: ReplicaState | None = None,
+        names: Collection[str] | None = None,
+    ) -> tuple[Artifact, ...]:
+        """Return artifacts by name, tombstones included, with all their replicas; `state`: having one in that state."""
+        return artifact_queries.artifacts(self.connection, kind=kind, state=state, names=names)
+
+    def artifact(self, name: str) -> Artifact | None:
+        """Return the artifact that has the name now."""
+        return artifact_queries.by_name(self.connection, name)
+
+    def artifact_by_id(self, artifact_id: int) -> Artifact | None:
+        """Return one artifact."""
+        return artifact_queries.by_id(self.connection, artifact_id)
+
+    def artifacts_named_ever(self, name: str) -> tuple[Artifact, ...]:
+        """Return the artifact of this name and the tombstones that had it before, newest first."""
+        return artifact_queries.named_ever(self.connection, name)
+
+    def artifact_at(
+        self, root_id: str, relative: bytes, *, states: Collection[ReplicaState] = BYTES_AT_PATH
+    ) -> Artifact | None:
+        """Return the artifact with a replica at exactly this path, by default one whose bytes should be there."""
+        return artifact_queries.at_path(self.connection, root_id, relative, states)
+
+    def artifacts_below(self, root_id: str, relative: bytes) -> tuple[Artifact, ...]:
+        """Return artifacts with bytes strictly below the path; b"" is the root itself."""
+        return artifact_queries.below(self.connection, root_id, relative)
+
+    def artifacts_above(self, root_id: str, relative: bytes) -> tuple[Artifact, ...]:
+        """Return artifacts with bytes at a folder strictly above the path, outermost first."""
+        return artifact_queries.above(self.connection, root_id, relative)
+
+    def replica(self, replica_id: int) -> Replica | None:
+        """Return one replica."""
+        return artifact_queries.replica_by_id(self.connection, replica_id)
+
+    def names_like(self, text: str, *, limit: int = 20) -> tuple[str, ...]:
+        """Return names that begin with the text, then those that contain it; if there are none, similar ones."""
+        return artifact_queries.names_like(self.connection, text, limit)
+
+    def measurements(self, artifact_id: int) -> tuple[Measurement, ...]:
+        """Return what was measured about an artifact, oldest first."""
+        return artifact_queries.measurements(self.connection, artifact_id)
+
+    def verifications(self, replica_id: int) -> tuple[Verification, ...]:
+        """Return the verifications of a replica, oldest first."""
+        return artifact_queries.verifications(self.connection, replica_id)
+
+    def sightings(self, replica_id: int, *, limit: int = 20) -> tuple[Sighting, ...]:
+        """Return the newest recorded observations of a replica, newest first."""
+        return artifact_queries.sightings(self.connection, replica_id, limit)
+
+    # members
+
+    def members(self, artifact_id: int) -> Iterator[tuple[bytes, str, int]]:
+        """Yield (relative path, `f` file, `l` link or `o` other, size in bytes) in `member_order`."""
+        return member_queries.members(self.connection, artifact_id)
+
+    def member_count(self, artifact_id: int) -> int | None:
+        """Return how many members are catalogued, None when they were never listed."""
+        return member_queries.count(self.connection, artifact_id)
+
+    def digests(self, artifact_id: int) -> Iterator[tuple[bytes, bytes | None]]:
+        """Yield (relative path, digest or None) in `member_order`."""
+        return member_queries.digests(self.connection, artifact_id)
+
+    def find_shards(self, name: str | bytes, limit: int = 20) -> tuple[ShardLocation, ...]:
+        """Return members by their file name, or by the end of their path (`folder/file`)."""
+        return member_queries.find(self.connection, name, limit)
+
+    # lineage
+
+    def parents(self, artifact_id: int) -> tuple[LineageEdge, ...]:
+        """Return the edges to what the artifact came from or needs."""
+        return lineage_queries.parents(self.connection, artifact_id)
+
+    def children(self, artifact_id: int) -> tuple[LineageEdge, ...]:
+        """Return the edges to what came from the artifact or needs it."""
+        return lineage_queries.children(self.connection, artifact_id)
+
+    def ancestors(self, artifact_id: int) -> tuple[int, ...]:
+        """Return everything the artifact came from, however far up, in ascending order."""
+        return lineage_queries.ancestors(self.connection, artifact_id)
+
+    def descendants(self, artifact_id: int) -> tuple[int, ...]:
+        """Return everything that came from the artifact, however far down, in ascending order."""
+        return lineage_queries.descendants(self.connection, artifact_id)
+
+    def edges(self) -> tuple[LineageEdge, ...]:
+        """Return the whole graph."""
+        return lineage_queries.edges(self.connection)
+
+    # machines and places
+
+    def hosts(self) -> tuple[KnownHost, ...]:
+        """Return the known machines by name."""
+        return place_queries.hosts(self.connection)
+
+    def host(self, name_or_id: str | int) -> KnownHost | None:
+        """Return one machine by its name or number."""
+        return place_queries.host(self.connection, name_or_id)
+
+    def roots(self) -> tuple[Root, ...]:
+        """Return the managed roots in use, by name."""
+        return place_queries.roots(self.connection)
+
+    def root(self, name_or_id: str) -> Root | None:
+        """Return one root in use by its name or id."""
+        return place_queries.root(self.connection, name_or_id)
+
+    def roots_on(self, filesystem_uuid: str) -> tuple[Root, ...]:
+        """Return the roots in use on one filesystem."""
+        return place_queries.roots_on(self.connection, filesystem_uuid)
+
+    def volumes(self) -> tuple[KnownVolume, ...]:
+        """Return the volumes as last seen."""
+        return place_queries.volumes(self.connection)
+
+    # promises
+
+    def leases(self, now: datetime, *, artifact_ids: Collection[int] | None = None) -> tuple[Lease, ...]:
+        """Return leases that are neither released nor expired."""
+        return promise_queries.leases(self.connection, now, artifact_ids)
+
+    def lease(self, lease_id: str) -> Lease | None:
+        """Return one lease, whatever became of it."""
+        return promise_queries.lease(self.connection, lease_id)
+
+    def holds(self, *, artifact_ids: Collection[int] | None = None) -> tuple[Hold, ...]:
+        """Return holds that were not released; one whose `until` has passed still holds."""
+        return promise_queries.holds(self.connection, artifact_ids)
+
+    def reservations(self, now: datetime, *, filesystem_uuid: str | None = None) -> tuple[Reservation, ...]:
+        """Return reservations that are neither released nor expired."""
+        return promise_queries.reservations(self.connection, now, filesystem_uuid)
+
+    # runs, plans, operations
+
+    def runs(self, *, stage: str | None = None, artifact_id: int | None = None) -> tuple[Run, ...]:
+        """Return runs, oldest first; `artifact_id`: that read or wrote the artifact."""
+        return work_queries.runs(self.connection, stage, artifact_id)
+
+    def plan(self, digest: str) -> SavedPlan | None:
+        """Return a saved plan by its whole digest."""
+        return work_queries.plan(self.connection, digest)
+
+    def approvals(self, digest: str) -> tuple[Approval, ...]:
+        """Return the approvals of a plan, oldest first."""
+        return work_queries.approvals(self.connection, digest)
+
+    def used_steps(self, digest: str) -> tuple[int, ...]:
+        """Return the steps of a plan that were begun, saved or not."""
+        return work_queries.used_steps(self.connection, digest)
+
+    def operation(self, operation_id: str) -> Operation | None:
+        """Return one operation."""
+        return work_queries.operation(self.connection, operation_id)
+
+    def operations(
+        self,
+        *,
+        states: Collection[JournalEvent] | None = None,
+        artifact_id: int | None = None,
+        root_id: str | None = None,
+    ) -> tuple[Operation, ...]:
+        """Return operations, oldest first."""
+        return work_queries.operations(self.connection, states=states, artifact_id=artifact_id, root_id=root_id)

@@ -1,0 +1,141 @@
+"""What the catalog remembers about machines, plans and acts, beside the artifacts themselves."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from artifactctl.domain.artifacts import VerifyLevel
+from artifactctl.domain.operations import JournalEvent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownHost:
+    """A machine the catalog knows. `address` is "" for the machine the catalog was made on, else `ssh://user@host`.
+
+    A machine is identified by `host_key` and `machine_id` together; equal machine ids alone never merge two.
+    """
+
+    host_id: int
+    name: str
+    machine_id: str
+    address: str = ""
+    host_key: str = ""
+    uses_sudo: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownVolume:
+    """A filesystem as last seen on a machine."""
+
+    filesystem_uuid: str
+    host_id: int
+    mount: bytes
+    filesystem_type: str
+    device: str
+    size_bytes: int
+    seen_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One removal of one replica as the catalog tells it; `state` is the last event known of its journal.
+
+    `original` and `placed` are relative to the root. `measured_freed_bytes` is None until something was measured.
+    `grace_until` is None where the grace never ends (`kept`).
+    """
+
+    operation_id: str
+    artifact_id: int
+    artifact_name: str
+    replica_id: int
+    root_id: str
+    state: JournalEvent
+    plan_digest: str
+    step_index: int
+    reason: str
+    waivers: tuple[str, ...]
+    actor: str
+    original: bytes
+    placed: bytes
+    fingerprint: str
+    expected_freed_bytes: int
+    measured_freed_bytes: int | None
+    grace_until: datetime | None
+    started_at: datetime
+    updated_at: datetime
+
+
+class PlanState(StrEnum):
+    """The life of a saved plan; an `applying` one was begun and may be resumed."""
+
+    SAVED = "saved"
+    APPLYING = "applying"
+    APPLIED = "applied"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedPlan:
+    """A plan as a value: `document` is its canonical JSON, `digest` what determines its steps (invariant I5).
+
+    `used_steps` are the indexes of the steps that were begun; none of them can be begun again.
+    """
+
+    digest: str
+    document: str
+    state: PlanState
+    actor: str
+    created_at: datetime
+    expires_at: datetime
+    used_steps: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approval:
+    """A person's consent to one plan, by its digest."""
+
+    digest: str
+    actor: str
+    reason: str
+    approved_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """One verification of one replica: how deep it looked and what was wrong."""
+
+    replica_id: int
+    level: VerifyLevel
+    ok: bool
+    problems: tuple[str, ...]
+    fingerprint: str
+    verified_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measurement:
+    """A number somebody measured about an artifact, and where it came from."""
+
+    artifact_id: int
+    metric: str
+    value: float
+    source: str
+    measured_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """What one observation of a replica came to, as canonical JSON."""
+
+    replica_id: int
+    observed_at: datetime
+    summary: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShardLocation:
+    """A member file found by name; `relative` is its path below the artifact."""
+
+    artifact_name: str
+    relative: bytes
+    size_bytes: int
+    tokens: int | None
