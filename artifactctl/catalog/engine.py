@@ -28,8 +28,12 @@ _GROWTH = (
     "INSERT INTO spare_pages VALUES (zeroblob(2097152))",
     "PRAGMA wal_checkpoint(RESTART)",
     "DROP TABLE spare_pages",
+    "PRAGMA wal_checkpoint(RESTART)",
 )
 """Each its own transaction: pages that are freed in the transaction that took them are never written at all."""
+
+_LOG_PAGES = 400
+"""The log is emptied after so many pages: fewer than `_GROWTH` made it long, so that it never outgrows that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +85,8 @@ def _set_up_writer(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
     cursor.execute("PRAGMA journal_mode = WAL")
     cursor.execute("PRAGMA synchronous = FULL")
     cursor.execute("PRAGMA foreign_keys = ON")
+    cursor.execute("PRAGMA secure_delete = OFF")  # some builds overwrite what is deleted, which fills the log
+    cursor.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
     cursor.close()
 
 
@@ -120,6 +126,12 @@ def keep_spare_pages(engines: Engines) -> None:
     finally:
         cursor.close()
         borrowed.close()
+
+
+def may_lack_space(error: DBAPIError) -> bool:
+    """Whether a full disk can be what made SQLite fail; it says so only in part of the cases."""
+    code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
+    return code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
 
 
 def explain(error: DBAPIError | sqlite3.Error, location: Location) -> ArtifactctlError | None:
