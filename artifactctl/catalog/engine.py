@@ -14,7 +14,7 @@ from urllib.parse import quote_from_bytes
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from artifactctl.catalog.failures import CatalogDamaged, CatalogFull, CatalogUnusable, NotACatalog
@@ -139,8 +139,7 @@ def explain(error: DBAPIError | sqlite3.Error, location: Location) -> Artifactct
     cause = error.orig if isinstance(error, DBAPIError) else error
     code = getattr(cause, "sqlite_errorcode", None)
     if code is None:
-        lost = isinstance(error, DBAPIError) and error.connection_invalidated
-        return _unusable(cause, location) if lost else None
+        return _unusable(cause, location) if isinstance(error, OperationalError) else None
     match code & 0xFF:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return Busy(
@@ -170,5 +169,5 @@ def explain(error: DBAPIError | sqlite3.Error, location: Location) -> Artifactct
 def _unusable(cause: BaseException | None, location: Location) -> CatalogUnusable:
     return CatalogUnusable(
         f"the catalog {location.shown} cannot be used: {cause}",
-        remedy="check that its folder exists, is yours and has space left",
+        remedy="check that its folder is yours and has space left, or that the database server answers",
     )
