@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.stock import Shop
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 
 
@@ -57,3 +59,17 @@ def plug_in(tmp_path, environment) -> Callable[[str], None]:
         environment["PYTHONPATH"] += f":{site}"
 
     return install
+
+
+@pytest.fixture
+def shop(tmp_path) -> Shop:
+    """Return an empty place to run commands in: no catalog, no root."""
+    (tmp_path / "volume").mkdir()
+    return Shop(folder=tmp_path)
+
+
+@pytest.fixture
+def stocked(shop) -> Shop:
+    """Return a place with a root, artifacts on disk and a catalog that knows them."""
+    shop.stock()
+    return shop
