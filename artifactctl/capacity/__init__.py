@@ -2,7 +2,7 @@
 
     recipe, layout  ->  demand     what a stage writes (recipes, demand), calibrated by finished runs (calibration)
     volume usage    ->  headroom   what may still be claimed, and which limit says so (headroom)
-    both            ->  plan       verdict, peak, finishing time, alternatives, least-regret set (verdict, selection)
+    both            ->  plan       verdict, peak, times, alternatives, what to give up (verdict, fit, selection)
 
 `plans` puts the three together for one stage, `timeline` and `pipeline_file` for several, `saved` writes and reads
 the result. Sizes are exact integers; a figure is `measured` only where a finished run stands behind it.
@@ -12,6 +12,7 @@ Why not a codec ratio below 1 by default: a plan that turns out too large costs 
 
 from artifactctl.capacity.calibration import Basis, FinishedRun
 from artifactctl.capacity.demand import Demand, Stage
+from artifactctl.capacity.fit import Fit
 from artifactctl.capacity.growth import full_at, rate_between, rate_from_history
 from artifactctl.capacity.headroom import DEFAULT_RESERVE, NO_RESERVE, Headroom, Reserve, measure_headroom
 from artifactctl.capacity.pipeline_file import PipelineWorld, parse_pipeline
@@ -38,7 +39,7 @@ from artifactctl.capacity.recipes import (
 from artifactctl.capacity.saved import capacity_plan_from_json, capacity_plan_to_json
 from artifactctl.capacity.selection import ReclaimCandidate, least_regret
 from artifactctl.capacity.timeline import PipelineStage, Timeline, plan_pipeline, timeline
-from artifactctl.capacity.verdict import Alternative, CapacityPlan, Fit, ReclaimOffer, judge, lacking_bytes
+from artifactctl.capacity.verdict import Alternative, CapacityPlan, ReclaimOffer, judge, lacking_bytes
 
 __all__ = [
     "DEFAULT_PRESET",

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from fractions import Fraction
-from math import ceil
+from math import ceil, inf
 
 from artifactctl.capacity.growth import GrowthPoint, steady_growth
 from artifactctl.capacity.recipes import PACKED, ExtractionRecipe, FileLayout
 from artifactctl.domain.errors import UsageError
+from artifactctl.domain.quantities import LONGEST_DURATION
 
 WEIGHT_BYTES = 2
 """Draft weights are kept in bf16."""
@@ -21,6 +22,9 @@ FILES_PER_CHECKPOINT = 8
 
 FOLDERS_OF_A_STAGE = 2
 """A stage's own folder and its manifest."""
+
+
+_OVERHEAD = "headers and block rounding"
 
 
 class Stage(StrEnum):
@@ -95,24 +99,20 @@ def extraction_demand(
     """
     if tokens < 1:
         raise UsageError("there are no tokens to extract", remedy="give --tokens 87.8M, or a corpus that has records")
-    if not codec_ratio > 0:
+    if not 0 < codec_ratio < inf:
         raise UsageError(f"a codec ratio of {codec_ratio} is impossible", remedy="leave it out to plan without a codec")
     stored_tokens = ceil(tokens * layout.padding)
-    ratio = Fraction(codec_ratio)
-    state_bytes = ceil(stored_tokens * recipe.bytes_per_token * ratio)
-    label_bytes = ceil(stored_tokens * layout.label_bytes * ratio)
+    state_bytes = ceil(stored_tokens * recipe.bytes_per_token * Fraction(codec_ratio))
+    label_bytes = ceil(stored_tokens * layout.label_bytes * Fraction(codec_ratio))
     shards = layout.file_count(state_bytes + label_bytes, records=records)
     overhead_bytes = shards * (layout.header_bytes + block_bytes // 2) + FOLDERS_OF_A_STAGE * block_bytes
+    parts = _parts(("hidden states", state_bytes), ("ids and masks", label_bytes), (_OVERHEAD, overhead_bytes))
     peak_bytes = state_bytes + label_bytes + overhead_bytes + staging_bytes
     duration = None if tokens_per_second is None else _duration(tokens, tokens_per_second)
     return Demand(
         stage=Stage.EXTRACTION,
         recipe=recipe.key,
-        parts=(
-            DemandPart(name="hidden states", part_bytes=state_bytes),
-            DemandPart(name="ids and masks", part_bytes=label_bytes),
-            DemandPart(name="headers and block rounding", part_bytes=overhead_bytes),
-        ),
+        parts=parts,
         peak_bytes=peak_bytes,
         files=shards + FOLDERS_OF_A_STAGE,
         tokens=tokens,
@@ -146,10 +146,7 @@ def training_demand(
     return Demand(
         stage=Stage.TRAINING,
         recipe=training_key(draft_parameters),
-        parts=(
-            DemandPart(name=f"{keep} kept checkpoints" if keep > 1 else "1 kept checkpoint", part_bytes=kept_bytes),
-            DemandPart(name="draft export", part_bytes=export_bytes),
-        ),
+        parts=_parts((f"kept checkpoints: {keep}", kept_bytes), ("draft export", export_bytes)),
         peak_bytes=peak_bytes,
         files=(keep + 2) * FILES_PER_CHECKPOINT + FOLDERS_OF_A_STAGE,
         tokens=tokens,
@@ -205,8 +202,12 @@ def other_demand(*, name: str, writes_bytes: int, staging_bytes: int = 0, durati
     )
 
 
+def _parts(*named: tuple[str, int]) -> tuple[DemandPart, ...]:
+    return tuple(DemandPart(name=name, part_bytes=part_bytes) for name, part_bytes in named)
+
+
 def _duration(amount: int, per_second: float) -> timedelta | None:
-    """Return how long `amount` takes; None where that is no rate, or longer than a `timedelta` can hold."""
-    if not per_second > 0 or amount / per_second > timedelta.max.total_seconds() / 2:
+    """Return how long `amount` takes; None where that is no rate, or one too slow to finish within a century."""
+    if not per_second > 0 or amount / per_second > LONGEST_DURATION.total_seconds():
         return None
     return timedelta(seconds=amount / per_second)

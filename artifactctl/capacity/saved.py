@@ -11,7 +11,8 @@ from typing import NoReturn, TypeVar
 
 from artifactctl.capacity.calibration import Basis
 from artifactctl.capacity.demand import DemandPart, Stage, StagingElsewhere
-from artifactctl.capacity.verdict import Alternative, CapacityPlan, Fit, ReclaimOffer
+from artifactctl.capacity.fit import Fit
+from artifactctl.capacity.verdict import Alternative, CapacityPlan, ReclaimOffer
 from artifactctl.domain.errors import UsageError
 
 T = TypeVar("T")

@@ -21,10 +21,9 @@ Where all candidates together do not cover the need, nothing is chosen: giving u
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from fractions import Fraction
 from math import isfinite
 
-RegretClass = tuple[bool, bool, bool, Fraction]
+RegretClass = tuple[bool, bool, bool, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,13 +58,17 @@ class ReclaimCandidate:
     def regret_class(self) -> RegretClass:
         """Rules 1 to 3 of the order; candidates of one class are equally easy to give up."""
         cost_unknown = self.regenerate_cost is None
-        per_byte = Fraction(self.regenerate_cost or 0) / max(1, self.freed_bytes)
+        per_byte = (self.regenerate_cost or 0.0) / max(1, self.freed_bytes)
         return (not self.set_aside, not self.superseded, cost_unknown, per_byte)
 
     @property
     def regret(self) -> tuple[RegretClass, datetime, str]:
         """The sort key of the whole order."""
         return (self.regret_class, self.created_at, self.name)
+
+
+Amount = Callable[[ReclaimCandidate], int]
+"""What of a candidate counts towards a need."""
 
 
 def freed_bytes_of(candidate: ReclaimCandidate) -> int:
@@ -82,7 +85,7 @@ def least_regret(
     candidates: Iterable[ReclaimCandidate],
     *,
     needed: int,
-    amount: Callable[[ReclaimCandidate], int] = freed_bytes_of,
+    amount: Amount = freed_bytes_of,
 ) -> tuple[ReclaimCandidate, ...]:
     """Return the candidates to give up so that `amount` of them adds up to `needed`, least regretted first.
 
@@ -99,24 +102,29 @@ def least_regret(
             break
         taken.append(entry)
         open_amount -= amount(entry)
-    return without_superfluous(taken, covers=lambda rest: sum(amount(entry) for entry in rest) >= needed)
+    return without_superfluous(taken, needs=((amount, needed),))
 
 
 def without_superfluous(
-    chosen: Sequence[ReclaimCandidate], *, covers: Callable[[Sequence[ReclaimCandidate]], bool]
+    chosen: Iterable[ReclaimCandidate], *, needs: Sequence[tuple[Amount, int]]
 ) -> tuple[ReclaimCandidate, ...]:
-    """Return `chosen` in the order of regret without the members that the rest can do without."""
-    kept = sorted(chosen, key=lambda entry: entry.regret)
-    for entry in reversed(kept.copy()):
-        rest = [other for other in kept if other is not entry]
-        if covers(rest):
-            kept = rest
-    return tuple(kept)
+    """Return `chosen` in the order of regret without the members that the rest can do without.
+
+    `needs` pairs what is counted with how much of it the rest must add up to.
+    """
+    ordered = sorted(chosen, key=lambda entry: entry.regret)
+    spare = [sum(amount(entry) for entry in ordered) - needed for amount, needed in needs]
+    kept = []
+    for entry in reversed(ordered):
+        amounts = [amount(entry) for amount, _ in needs]
+        if all(left >= part for left, part in zip(spare, amounts, strict=True)):
+            spare = [left - part for left, part in zip(spare, amounts, strict=True)]
+        else:
+            kept.append(entry)
+    return tuple(reversed(kept))
 
 
-def _smallest_equal(
-    untaken: Sequence[ReclaimCandidate], open_amount: int, amount: Callable[[ReclaimCandidate], int]
-) -> ReclaimCandidate:
+def _smallest_equal(untaken: Sequence[ReclaimCandidate], open_amount: int, amount: Amount) -> ReclaimCandidate:
     """Return, of the first untaken candidate and its equals, the smallest that covers the open amount alone."""
     equals = [
         entry for entry in untaken if entry.regret_class == untaken[0].regret_class and amount(entry) >= open_amount

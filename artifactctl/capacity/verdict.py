@@ -4,30 +4,16 @@ It fits when the peak fits below every bound. It fits after reclaim when candida
 short cover what is missing. Otherwise it does not fit, and nothing is offered for removal, since that would not help.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 
 from artifactctl.capacity.calibration import Basis
 from artifactctl.capacity.demand import Demand, DemandPart, Stage, StagingElsewhere
+from artifactctl.capacity.fit import Fit, choose
 from artifactctl.capacity.growth import peak_point, time_until
-from artifactctl.capacity.headroom import Bound, Headroom
-from artifactctl.capacity.selection import (
-    ReclaimCandidate,
-    freed_bytes_of,
-    freed_files_of,
-    least_regret,
-    without_superfluous,
-)
-
-
-class Fit(StrEnum):
-    """The three answers, the best first."""
-
-    FITS = "fits"
-    FITS_AFTER_RECLAIM = "fits_after_reclaim"
-    DOES_NOT_FIT = "does_not_fit"
+from artifactctl.capacity.headroom import Headroom
+from artifactctl.capacity.selection import ReclaimCandidate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +139,7 @@ def judge(
     headroom_bytes, limited_by = headroom.binding(peak_bytes=demand.peak_bytes, files=demand.files)
     until_full_bytes = headroom.bytes_until_full(peak_bytes=demand.peak_bytes, files=demand.files)
     fills_after = time_until(demand.growth, until_full_bytes)
-    verdict, chosen = _fit(demand, headroom, known, deadline=now + (fills_after or timedelta(0)), now=now)
+    verdict, chosen = choose(demand, headroom, known, deadline=now + (fills_after or timedelta(0)), now=now)
     peak = peak_point(demand.growth)
     return CapacityPlan(
         verdict=verdict,
@@ -185,7 +171,7 @@ def judge(
 
 
 def _judged(option: Option, headroom: Headroom, candidates: Sequence[ReclaimCandidate], now: datetime) -> Alternative:
-    verdict, _ = _fit(option.demand, headroom, candidates, deadline=now, now=now)
+    verdict, _ = choose(option.demand, headroom, candidates, deadline=now, now=now)
     return Alternative(
         name=option.name,
         verdict=verdict,
@@ -204,46 +190,3 @@ def _offer(candidate: ReclaimCandidate, now: datetime) -> ReclaimOffer:
         freed_bytes=candidate.freed_bytes,
         available_at=max(now, candidate.available_at or now),
     )
-
-
-def _fit(
-    demand: Demand, headroom: Headroom, candidates: Sequence[ReclaimCandidate], *, deadline: datetime, now: datetime
-) -> tuple[Fit, tuple[ReclaimCandidate, ...]]:
-    """Return the verdict and what to give up: first of what is free before the volume fills, else of everything."""
-    short = [
-        bound for bound in headroom.bounds if bound.shortfall(peak_bytes=demand.peak_bytes, files=demand.files) > 0
-    ]
-    if not short:
-        return Fit.FITS, ()
-    in_time = [candidate for candidate in candidates if (candidate.available_at or now) <= deadline]
-    for eligible in (in_time, candidates):
-        chosen = _covering_all(demand, short, eligible)
-        if chosen:
-            return Fit.FITS_AFTER_RECLAIM, chosen
-    return Fit.DOES_NOT_FIT, ()
-
-
-def _covering_all(
-    demand: Demand, short: Sequence[Bound], eligible: Sequence[ReclaimCandidate]
-) -> tuple[ReclaimCandidate, ...]:
-    """Return the least-regret candidates that cover every bound that is short, or nothing."""
-    needs = [(bound, bound.shortfall(peak_bytes=demand.peak_bytes, files=demand.files)) for bound in short]
-    union: dict[str, ReclaimCandidate] = {}
-    for bound, needed in needs:
-        relieving = [candidate for candidate in eligible if bound.name in candidate.relieves]
-        chosen = least_regret(relieving, needed=needed, amount=_amount_for(bound))
-        if not chosen:
-            return ()
-        union.update((candidate.name, candidate) for candidate in chosen)
-
-    def covers(rest: Sequence[ReclaimCandidate]) -> bool:
-        return all(
-            sum(_amount_for(bound)(entry) for entry in rest if bound.name in entry.relieves) >= needed
-            for bound, needed in needs
-        )
-
-    return without_superfluous(tuple(union.values()), covers=covers)
-
-
-def _amount_for(bound: Bound) -> Callable[[ReclaimCandidate], int]:
-    return freed_files_of if bound.available_inodes is not None else freed_bytes_of

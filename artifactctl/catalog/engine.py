@@ -21,7 +21,6 @@ from artifactctl.catalog.failures import CatalogDamaged, CatalogFull, CatalogUnu
 from artifactctl.catalog.location import Location
 from artifactctl.domain.errors import ArtifactctlError, Busy, UsageError
 
-_LOCK_WAIT_SECONDS = 15.0
 _FEW_PAGES = 128
 _GROWTH = (
     "DROP TABLE IF EXISTS spare_pages",
@@ -46,10 +45,13 @@ class Engines:
         self.readers.dispose()
 
 
-def connect(location: Location) -> Engines:
-    """Return engines for a location; nothing is opened yet."""
+def connect(location: Location, *, lock_wait_seconds: float) -> Engines:
+    """Return engines for a location; nothing is opened yet. A writer waits that long for another one."""
     if location.path is not None:
-        return Engines(readers=_sqlite(location, mode="ro"), writers=_sqlite(location, mode="rw"))
+        return Engines(
+            readers=_sqlite(location, mode="ro", lock_wait_seconds=lock_wait_seconds),
+            writers=_sqlite(location, mode="rw", lock_wait_seconds=lock_wait_seconds),
+        )
     try:
         writers = create_engine(location.url)
     except ModuleNotFoundError as error:
@@ -60,12 +62,12 @@ def connect(location: Location) -> Engines:
     return Engines(readers=readers, writers=writers)
 
 
-def _sqlite(location: Location, *, mode: str) -> Engine:
+def _sqlite(location: Location, *, mode: str, lock_wait_seconds: float) -> Engine:
     address = f"file:{quote_from_bytes(os.fsencode(location.path or ''))}?mode={mode}"
 
     def opened() -> sqlite3.Connection:
         return sqlite3.connect(
-            address, uri=True, timeout=_LOCK_WAIT_SECONDS, isolation_level=None, check_same_thread=False
+            address, uri=True, timeout=lock_wait_seconds, isolation_level=None, check_same_thread=False
         )
 
     engine = create_engine("sqlite://", creator=opened, poolclass=QueuePool)
@@ -120,15 +122,17 @@ def keep_spare_pages(engines: Engines) -> None:
         borrowed.close()
 
 
-def explain(error: DBAPIError, location: Location) -> ArtifactctlError | None:
+def explain(error: DBAPIError | sqlite3.Error, location: Location) -> ArtifactctlError | None:
     """Return what a database error means for a person, None when it is a fault of the program."""
-    code = getattr(error.orig, "sqlite_errorcode", None)
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    code = getattr(cause, "sqlite_errorcode", None)
     if code is None:
-        return _unusable(error, location) if error.connection_invalidated else None
+        lost = isinstance(error, DBAPIError) and error.connection_invalidated
+        return _unusable(cause, location) if lost else None
     match code & 0xFF:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return Busy(
-                f"another process keeps the catalog {location.shown} locked for {_LOCK_WAIT_SECONDS:.0f} seconds now",
+                f"another process is writing to the catalog {location.shown}",
                 remedy="wait for it and try again",
             )
         case sqlite3.SQLITE_FULL:
@@ -147,12 +151,12 @@ def explain(error: DBAPIError, location: Location) -> ArtifactctlError | None:
                 f"{location.shown} is not a catalog", remedy="name the catalog with --catalog or ARTIFACTCTL_CATALOG"
             )
         case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_READONLY | sqlite3.SQLITE_IOERR | sqlite3.SQLITE_PERM:
-            return _unusable(error, location)
+            return _unusable(cause, location)
     return None
 
 
-def _unusable(error: DBAPIError, location: Location) -> CatalogUnusable:
+def _unusable(cause: BaseException | None, location: Location) -> CatalogUnusable:
     return CatalogUnusable(
-        f"the catalog {location.shown} cannot be used: {error.orig}",
+        f"the catalog {location.shown} cannot be used: {cause}",
         remedy="check that its folder exists, is yours and has space left",
     )

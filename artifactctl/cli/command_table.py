@@ -48,6 +48,28 @@ SECTIONS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
         },
     ),
     (
+        "Make room",
+        {
+            "reclaim": (
+                f"{_FOLDER}.reclaim:reclaim",
+                "Free space with proof: preview it, or move it to quarantine after a question.",
+            ),
+            "approve": (
+                f"{_FOLDER}.reclaim:approve",
+                "Record your consent to a saved plan; `apply` then asks no more.",
+            ),
+            "apply": (
+                f"{_FOLDER}.reclaim:apply",
+                "Carry out a saved plan, step by step, looking again before each.",
+            ),
+            "quarantine": (f"{_FOLDER}.quarantine:quarantine", "See, restore and purge what was set aside."),
+            "why": (
+                f"{_FOLDER}.why:why",
+                "Say whether an artifact may go, every reason against it, and what would change that.",
+            ),
+        },
+    ),
+    (
         "Keep it",
         {
             "hold": (f"{_FOLDER}.hold:hold", "Keep artifacts, whatever policies say."),
@@ -57,6 +79,10 @@ SECTIONS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
     (
         "What happened",
         {
+            "doctor": (
+                f"{_FOLDER}.doctor:doctor",
+                "Compare catalog and disk, and explain unfinished operations; exits 3 when something is wrong.",
+            ),
             "audit": (f"{_FOLDER}.audit:audit", "Ask what happened, and prove that nobody changed the answer."),
         },
     ),

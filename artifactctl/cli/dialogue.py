@@ -38,6 +38,10 @@ class Dialogue:
         if self._ask(f"{question} [y/N] ").lower() not in ("y", "yes"):
             raise Declined("not confirmed; nothing was changed")
 
+    def agrees(self, question: str) -> bool:
+        """Return whether a person says yes to an offer; `--yes` takes up no offer, and nobody there means no."""
+        return self.has_terminal and not self._yes and self._ask(f"{question} [y/N] ").lower() in ("y", "yes")
+
     def typed(self, question: str, word: str, *, yes_counts: bool = True, otherwise: str = "add --yes") -> None:
         """Return when the person types `word`; `Declined` when anything else. `otherwise`: what scripts write."""
         if self._yes and yes_counts:

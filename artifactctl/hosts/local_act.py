@@ -3,6 +3,7 @@
 Every act holds the root's lock: the caller's when this object granted it, otherwise its own for the time of the act.
 """
 
+import posixpath
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -11,8 +12,21 @@ from typing import Any
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.errors import Busy, HostFailure
 from artifactctl.domain.identity import FileIdentity, ManagedPath
+from artifactctl.domain.observation import Observation
 from artifactctl.domain.operations import JournalEvent, OperationRecord
-from artifactctl.hosts.probe import ledger, marker, mirrors, placing, purge, quarantine, restore, rootfolder, rootlock
+from artifactctl.hosts import sightings
+from artifactctl.hosts.probe import (
+    ledger,
+    marker,
+    mirrors,
+    observing,
+    placing,
+    purge,
+    quarantine,
+    restore,
+    rootfolder,
+    rootlock,
+)
 from artifactctl.hosts.probe.emptying import Pace
 from artifactctl.hosts.probe.failures import ProbeFailure, RootBusy
 from artifactctl.hosts.probe.places import RootReference
@@ -76,7 +90,6 @@ class LocalAct:
     """Marker, mirrors, quarantine, restore, purge and the lock, on this machine."""
 
     def __init__(self) -> None:
-        super().__init__()
         self._locks: dict[bytes, LocalLock] = {}
 
     def read_marker(self, root: bytes) -> Marker | None:
@@ -131,6 +144,18 @@ class LocalAct:
         """Journal ABANDONED for an operation whose rename never happened."""
         with self._acting(root, f"abandoning {operation}") as (folder, _):
             quarantine.abandon(folder, operation, reason)
+
+    def observe_quarantined(self, root: Root, operation: str) -> Observation:
+        """Return what lies in an operation's quarantine (`.purging` included), as `observe` would.
+
+        Whose root it is was asked when the target was observed: here the marker is compared with the root only.
+        """
+        with _failures(f"observing the quarantine of {operation}"), self._opened(root) as folder:
+            relative, original = ledger.lies_at(folder, operation)
+            former = posixpath.join(root.path, original)
+            wire = observing.observe_path(root.path, relative, also_known_as=(former,))
+            found = marker.read_marker(root.path) or {"catalog_id": "", "catalog_epoch": 0}
+        return sightings.observation(wire, root, catalog_id=found["catalog_id"], catalog_epoch=found["catalog_epoch"])
 
     def put_back(self, root: Root, operation: str, *, to: ManagedPath | None, reason: str) -> PutBack:
         """Journal RESTORE_INTENDED, rename back (NOREPLACE), fsync both parents, journal RESTORED."""

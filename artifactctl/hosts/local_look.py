@@ -11,8 +11,8 @@ from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.identity import FileIdentity, HostIdentity, ManagedPath
 from artifactctl.domain.observation import HolderReport, Observation, Referrer, VolumeUsage
 from artifactctl.hosts import sightings
-from artifactctl.hosts.probe import activity, links, machine, observing, reading, volumes, walking
-from artifactctl.hosts.protocol import Listing
+from artifactctl.hosts.probe import activity, deleted, links, machine, observing, reading, volumes, walking
+from artifactctl.hosts.protocol import DeletedHolder, Listing
 
 
 @contextmanager
@@ -130,3 +130,17 @@ class LocalLook:
         """Return how the files below `path` grow, measured for `seconds`."""
         with _as_host_failure("measure the growth of", path):
             return sightings.growth(activity.growth_of(path, seconds, recent_seconds))
+
+    def held_by_deleted(self, path: bytes) -> tuple[DeletedHolder, ...]:
+        """Return the deleted files on the filesystem of `path` that some process still has open."""
+        with _as_host_failure("look for deleted files on", path):
+            found = deleted.deleted_but_open(path)
+        return tuple(
+            DeletedHolder(
+                pid=item["pid"],
+                command=item["command"],
+                path=os.fsencode(item["path"]),
+                size_bytes=item["size_bytes"],
+            )
+            for item in found
+        )

@@ -28,6 +28,11 @@ def find_artifacts(reading: Reading, words: Sequence[str], *, here: bytes) -> tu
     return tuple({artifact.artifact_id: artifact for artifact in found}.values())
 
 
+def absolute(word: str, *, here: bytes) -> bytes:
+    """Return the word as an absolute path in normal form; no link is followed."""
+    return os.path.normpath(os.path.join(here, os.fsencode(word)))
+
+
 def roots_above(roots: Sequence[Root], path: bytes) -> list[tuple[Root, bytes]]:
     """Return (root, path below it) for every root that the absolute path lies strictly below, innermost first."""
     found = []
@@ -40,7 +45,7 @@ def roots_above(roots: Sequence[Root], path: bytes) -> list[tuple[Root, bytes]]:
 
 
 def _at_path(reading: Reading, word: str, here: bytes) -> Artifact | None:
-    path = os.path.normpath(os.path.join(here, os.fsencode(word)))
+    path = absolute(word, here=here)
     for root, relative in roots_above(reading.roots(), path):
         found = reading.artifact_at(root.root_id, relative) or reading.artifact_at(
             root.root_id, relative, states=tuple(ReplicaState)

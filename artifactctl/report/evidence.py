@@ -28,13 +28,13 @@ def refusal_lines(evidence: Sequence[Evidence], *, indent: str = "  ") -> list[s
 
 
 def evidence_payload(evidence: Sequence[Evidence]) -> list[dict[str, Any]]:
-    """Return the evidence as JSON objects in the order the guards ran."""
+    """Return the evidence as JSON objects in the order the guards ran; `facts` are [key, value] pairs."""
     return [
         {
             "guard": item.guard,
             "verdict": item.verdict.value,
             "reason": item.reason,
-            "facts": dict(item.facts),
+            "facts": [list(fact) for fact in item.facts],
             "remedy": item.remedy,
             "waived": item.waived,
         }

@@ -1,9 +1,9 @@
 """What finished runs teach."""
 
 import pytest
+from capacity_volumes import GIB
 from hypothesis import given
 from hypothesis import strategies as st
-from volumes import GIB
 
 from artifactctl.capacity import Basis, Codec, ExtractionRecipe, FinishedRun, preset
 from artifactctl.capacity.calibration import calibrate_extraction, calibrate_training

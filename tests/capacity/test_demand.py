@@ -4,9 +4,9 @@ from datetime import timedelta
 from fractions import Fraction
 
 import pytest
+from capacity_volumes import GIB
 from hypothesis import given
 from hypothesis import strategies as st
-from volumes import GIB
 
 from artifactctl.capacity import (
     PACKED,
@@ -172,7 +172,7 @@ def test_no_demand_is_below_its_states_and_the_parts_add_up(tokens, hidden, dept
     assert demand.final_bytes == sum(part.part_bytes for part in demand.parts)
 
 
-@pytest.mark.parametrize("ratio", [0, -1, float("nan")])
+@pytest.mark.parametrize("ratio", [0, -1, float("nan"), float("inf")])
 def test_an_impossible_codec_ratio_is_refused(ratio):
     with pytest.raises(UsageError):
         extraction_demand(STORY, tokens=1000, codec_ratio=ratio)

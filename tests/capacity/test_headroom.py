@@ -1,7 +1,7 @@
 """What may still be claimed on a volume, and which limit says so."""
 
 import pytest
-from volumes import GIB, NOON, TIB, reservation, volume, volume_of_the_story
+from capacity_volumes import GIB, NOON, TIB, reservation, volume, volume_of_the_story
 
 from artifactctl.capacity import DEFAULT_RESERVE, NO_RESERVE, measure_headroom
 from artifactctl.capacity.headroom import Bound

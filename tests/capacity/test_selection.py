@@ -4,9 +4,9 @@ from datetime import timedelta
 from itertools import combinations
 
 import pytest
+from capacity_volumes import NOON, candidate
 from hypothesis import given
 from hypothesis import strategies as st
-from volumes import NOON, candidate
 
 from artifactctl.capacity import ReclaimCandidate, least_regret
 

@@ -7,6 +7,7 @@ Each module here holds one class of tests over the fixture `workshop` (workshop.
 import pytest
 
 SUITES = (
+    "conserving",
     "content",
     "crashes",
     "holding",

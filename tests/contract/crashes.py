@@ -15,7 +15,7 @@ def places(record: OperationRecord) -> list[str]:
         name
         for name, found in [
             ("original", record.original_matches),
-            ("quarantine", record.quarantine_matches),
+            ("quarantine", record.in_quarantine and record.quarantine_matches),
             ("purging", record.in_purging),
         ]
         if found

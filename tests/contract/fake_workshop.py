@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.observation import HolderKind
-from artifactctl.hosts.protocol import EntryType
+from artifactctl.hosts.protocol import EntryType, Host
 from tests.contract.workshop import Tree
 from tests.fakes.disk import Mount
 from tests.fakes.machine import FakeMachine
@@ -24,7 +24,7 @@ class FakeWorkshop:
 
     def __init__(self) -> None:
         self.machine = FakeMachine()
-        self.host = self.machine
+        self.host: Host = self.machine
         self.top = b"/data"
         self.volume = self.machine.add_volume(self.top, size_bytes=256 * MIB)
 

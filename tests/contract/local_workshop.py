@@ -1,5 +1,6 @@
 """The workshop around this machine: a real folder on a real volume, real processes, real kills."""
 
+import itertools
 import os
 import shutil
 import signal
@@ -10,11 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from artifactctl.hosts.local import LocalHost
-
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.observation import HolderKind
+from artifactctl.hosts.local import LocalHost
 from artifactctl.hosts.probe.points import POINTS, VARIABLE
+from artifactctl.hosts.protocol import Host
 from tests.bench import holders
 from tests.bench.volumes import Volume, fill_with_bytes
 from tests.contract.workshop import Tree
@@ -33,12 +34,31 @@ WAYS: dict[HolderKind, Callable[[Path], AbstractContextManager[object]]] = {
 }
 
 
+_numbers = itertools.count(1)
+
+
+@contextmanager
+def local_workshop(volume: Volume) -> Iterator["LocalWorkshop"]:
+    """A workshop in a new folder of the volume, which is as it was afterwards."""
+    before = set(volume.mount.iterdir())
+    top = volume.mount / f"top-{next(_numbers)}"
+    top.mkdir()
+    try:
+        yield LocalWorkshop(volume, top)
+    finally:
+        for leftover in set(volume.mount.iterdir()) - before:
+            if leftover.is_dir():
+                shutil.rmtree(leftover)
+            else:
+                leftover.unlink()
+
+
 class LocalWorkshop:
     """Acts in `top`, a folder of a volume of its own, as its users would."""
 
     def __init__(self, volume: Volume, top: Path) -> None:
         self.volume = volume
-        self.host = LocalHost()
+        self.host: Host = LocalHost()
         self.top = os.fsencode(top)
         no_swap_there = volume.kind in ("tmpfs", "btrfs")
         self.holder_kinds: Sequence[HolderKind] = [

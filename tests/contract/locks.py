@@ -2,7 +2,7 @@
 
 import pytest
 
-from artifactctl.domain.errors import Busy
+from artifactctl.domain.errors import Busy, HostFailure
 from tests.contract.workshop import Workshop, scene
 
 
@@ -47,6 +47,18 @@ class LockContract:
 
         assert not lock.still_held()
         lock.release()
+
+    def test_who_lost_the_lock_changes_nothing(self, workshop: Workshop) -> None:
+        made = scene(workshop).dump()
+        made.intend()
+        lock = workshop.host.lock(made.root)
+        workshop.take_lock_away(made.root)
+
+        with pytest.raises(HostFailure):
+            workshop.host.set_aside(made.root, made.operation)
+        lock.release()
+
+        assert workshop.exists(made.path + b"/config.json")
 
     def test_releasing_twice_takes_nothing_from_the_next_holder(self, workshop: Workshop) -> None:
         made = scene(workshop)

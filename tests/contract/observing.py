@@ -254,7 +254,16 @@ class ConfinementContract:
             seen = made.observe().confinement
 
         assert [mount.relative for mount in seen.mounts] == [b""]
-        assert seen.filesystem_uuid != made.root.filesystem_uuid
+
+    def test_a_target_beyond_a_mount_is_never_taken_for_absent(self, workshop: Workshop) -> None:
+        made = scene(workshop)
+
+        with workshop.other_volume(made.root.path + b"/runs"):
+            made.dump()
+            seen = made.observe()
+
+        assert seen.identity is not None or seen.problems
+        assert seen.confinement.mounts or seen.confinement.filesystem_uuid != made.root.filesystem_uuid
 
     def test_a_mount_beside_is_none_of_ours(self, workshop: Workshop) -> None:
         made = scene(workshop).dump()

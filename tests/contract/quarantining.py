@@ -58,6 +58,29 @@ class QuarantineContract:
         assert seen.tree.fingerprint == before.tree.fingerprint
         assert seen.tree.member_digest == before.tree.member_digest
 
+    @pytest.mark.parametrize("single", [False, True], ids=["folder", "file"])
+    def test_a_rename_does_not_make_the_target_look_recently_changed(self, workshop: Workshop, single: bool) -> None:
+        made = scene(workshop).single_file() if single else scene(workshop).dump()
+        before = made.observe().tree
+        made.set_aside()
+
+        seen = workshop.host.observe_quarantined(made.root, made.operation).tree
+
+        assert before is not None
+        assert seen is not None
+        assert (seen.changed_at, seen.changed_path) == (before.changed_at, before.changed_path)
+
+    def test_an_absolute_link_inside_is_still_inside_in_quarantine(self, workshop: Workshop) -> None:
+        made = scene(workshop).dump()
+        workshop.symlink(made.path + b"/rows", made.path + b"/inner")
+        workshop.symlink(made.path + b"-2", made.path + b"/outer")
+        made.set_aside()
+
+        seen = workshop.host.observe_quarantined(made.root, made.operation).tree
+
+        assert seen is not None
+        assert [link for link, _ in seen.escaping_links] == [b"outer"]
+
     def test_a_change_in_quarantine_is_seen(self, workshop: Workshop) -> None:
         made = scene(workshop).dump()
         fingerprint = made.set_aside().record().fingerprint
@@ -86,6 +109,28 @@ class QuarantineContract:
 
         assert made.record().event is event
         assert made.record().in_quarantine
+
+    def test_nothing_is_purged_that_was_not_looked_at_again(self, workshop: Workshop) -> None:
+        made = scene(workshop).dump()
+        made.intend()
+        workshop.host.set_aside(made.root, made.operation)
+
+        with pytest.raises(HostFailure):
+            workshop.host.begin_purge(made.root, made.operation)
+
+        assert made.record().event is JournalEvent.RENAMED
+        assert made.record().in_quarantine
+
+    def test_a_verdict_is_refused_before_anything_moved(self, workshop: Workshop) -> None:
+        made = scene(workshop).dump()
+        made.intend()
+
+        with pytest.raises(HostFailure):
+            workshop.host.confirm(made.root, made.operation)
+        with pytest.raises(HostFailure):
+            workshop.host.keep(made.root, made.operation, "busy")
+
+        assert made.record().event is JournalEvent.INTENDED
 
     def test_an_intent_can_be_abandoned(self, workshop: Workshop) -> None:
         made = scene(workshop).dump()
@@ -135,6 +180,20 @@ class QuarantineContract:
         assert workshop.host.set_aside(made.root, made.operation) is SetAside.OCCUPIED
         assert workshop.read(made.placed) == b"somebody else's"
         assert workshop.exists(made.path + b"/config.json")
+
+    def test_what_somebody_else_put_into_quarantine_never_becomes_the_target(self, workshop: Workshop) -> None:
+        made = scene(workshop).dump()
+        made.intend()
+        workshop.write(made.placed, b"somebody else's")
+        workshop.remove(made.path)
+
+        try:
+            outcome = workshop.host.set_aside(made.root, made.operation)
+        except HostFailure:
+            outcome = SetAside.DENIED
+
+        assert outcome is not SetAside.DONE
+        assert not workshop.exists(made.path)
 
     def test_a_file_in_use_is_not_renamed(self, workshop: Workshop) -> None:
         made = scene(workshop).single_file()

@@ -29,7 +29,7 @@ class RestoreContract:
         assert outcome is PutBack.DONE
         assert workshop.tree(made.path) == before
         assert made.identity() == identity
-        assert record.event is JournalEvent.RESTORED
+        assert (record.event, record.restored_to) == (JournalEvent.RESTORED, b"runs/dump")
         assert (record.at_original, record.original_matches, record.in_quarantine) == (True, True, False)
 
     @given(tree=trees)
@@ -103,6 +103,16 @@ class RestoreContract:
         assert put_back(made) is PutBack.NO_PARENT
         assert made.record().in_quarantine
         assert not workshop.exists(workshop.top + b"/moved/dump")
+
+    def test_nothing_is_carried_to_another_filesystem(self, workshop: Workshop) -> None:
+        made = scene(workshop).dump().set_aside()
+        workshop.folder(made.root.path + b"/other")
+
+        with workshop.other_volume(made.root.path + b"/other"):
+            outcome = put_back(made, b"other/dump")
+
+        assert outcome in (PutBack.CROSS_DEVICE, PutBack.NO_PARENT)
+        assert made.record().in_quarantine
 
     def test_what_was_never_set_aside_is_absent(self, workshop: Workshop) -> None:
         made = scene(workshop).dump()

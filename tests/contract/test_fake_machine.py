@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.contract.conserving import ConservationContract
 from tests.contract.content import ContentContract
 from tests.contract.crashes import CrashContract
 from tests.contract.fake_workshop import FakeWorkshop
@@ -77,4 +78,8 @@ class TestSpace(SpaceContract):
 
 
 class TestCrashes(CrashContract):
+    """Over the fake."""
+
+
+class TestConservation(ConservationContract):
     """Over the fake."""

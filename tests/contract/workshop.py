@@ -143,16 +143,16 @@ class Scene:
     def note(self, target: ManagedPath | None = None) -> ManifestNote:
         """Return what is written beside the manifest."""
         seen = self.observe(target)
-        assert seen.identity is not None
-        assert seen.tree is not None
+        identity = seen.identity or self.host.identity((target or self.target).absolute)
+        assert identity is not None
         return ManifestNote(
             operation=self.operation,
             target=target or self.target,
             name="dump",
             kind="hidden_states",
-            identity=seen.identity,
-            fingerprint=seen.tree.fingerprint,
-            allocated_bytes=seen.tree.allocated_bytes,
+            identity=identity,
+            fingerprint=seen.tree.fingerprint if seen.tree else "",
+            allocated_bytes=seen.tree.allocated_bytes if seen.tree else 0,
             root_id=self.root.root_id,
             catalog_id=CATALOG_ID,
             reason="superseded",

@@ -3,7 +3,7 @@
 import posixpath
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from artifactctl.domain.observation import (
     BlindSpot,
@@ -37,11 +37,19 @@ NO_HOLDERS = HolderReport(
 
 @dataclass(slots=True)
 class Looker:
-    """The eyes of the machine. `blind_spots` is what a test says it cannot see."""
+    """The eyes of the machine. `blind_spots` is what a test says it cannot see.
+
+    `known_as` is the path that a quarantined target had: links inside of it may still name it so.
+    """
 
     disk: Disk
     processes: ProcessTable
     blind_spots: list[BlindSpot]
+    known_as: bytes | None = None
+
+    def knowing(self, original: bytes) -> "Looker":
+        """Return the same eyes for something that stood at `original`."""
+        return replace(self, known_as=original)
 
     def holders(self, path: bytes) -> HolderReport:
         """Return who uses what stands at `path` or below."""
@@ -93,7 +101,7 @@ class Looker:
             files=kinds[EntryType.FILE],
             directories=kinds[EntryType.DIRECTORY] + (top.inode.type is EntryType.DIRECTORY),
             symlinks=kinds[EntryType.SYMLINK],
-            apparent_bytes=sum(spot.inode.size_bytes for spot in inside if spot.inode.type is EntryType.FILE),
+            apparent_bytes=sum(s.inode.size_bytes for _, s in members if s.inode.type is not EntryType.DIRECTORY),
             allocated_bytes=sum(spot.inode.allocated_bytes for spot in inside),
             exclusive_bytes=sum(spot.inode.allocated_bytes for spot in inside if spot not in shared_out),
             fingerprint=fingerprint(top, members),
@@ -113,8 +121,9 @@ class Looker:
         for relative, spot in members:
             if spot.inode.type is EntryType.SYMLINK:
                 link = posixpath.join(path, relative) if relative else path
-                lexical = _lexical(link, spot.inode.link_target)
-                if not (lexical + b"/").startswith(path + b"/"):
+                lexical = _lexical(link, spot.inode.link_target) + b"/"
+                inside = lexical.startswith(path + b"/")
+                if not inside and not (self.known_as and lexical.startswith(self.known_as + b"/")):
                     yield relative, spot.inode.link_target
 
     def obstacles(self, path: bytes) -> tuple[Obstacle, ...]:
@@ -208,8 +217,7 @@ def _first_names(members: Iterable[Member]) -> Iterable[Member]:
 
 
 def _change_times(top: Spot, everything: Iterable[Member]) -> Iterable[tuple[int, bytes]]:
-    """Yield the newest of mtime and ctime of each member; of a folder at the top its mtime: a rename sets its ctime."""
+    """Yield the newest of mtime and ctime of each member, and the mtime of the top: a rename sets its ctime."""
     for relative, spot in everything:
         inode = spot.inode
-        is_top_folder = spot == top and inode.type is EntryType.DIRECTORY
-        yield inode.modified_ns if is_top_folder else max(inode.modified_ns, inode.changed_ns), relative
+        yield inode.modified_ns if spot == top else max(inode.modified_ns, inode.changed_ns), relative

@@ -8,6 +8,7 @@ from copy import deepcopy
 from datetime import datetime, timedelta
 from typing import Concatenate, ParamSpec, TypeVar
 
+from artifactctl.domain.activity import Growth, VolumeActivity
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.identity import FileIdentity, HostIdentity, ManagedPath
@@ -18,8 +19,9 @@ from artifactctl.domain.observation import (
     Referrer,
     VolumeUsage,
 )
-from artifactctl.domain.operations import JournalEvent, OperationRecord
+from artifactctl.domain.operations import OperationRecord
 from artifactctl.hosts.protocol import (
+    DeletedHolder,
     EntryType,
     Listing,
     ManifestNote,
@@ -195,15 +197,49 @@ class FakeMachine:
     def observe_quarantined(self, root: Root, operation: str) -> Observation:
         """Return the same about what an operation set aside."""
         found = Operation.read(self._ledger(root), operation)
-        content = found.content
-        if self.disk.exists(found.purging_folder):
-            content = found.purging_folder + content[len(found.folder) :]
-        return observe(self._looker, self.clock.now, root, content, None, self._ledger(root))
+        content = found.purging_content if self.disk.exists(found.purging_folder) else found.content
+        looker = self._looker.knowing(found.original)
+        return observe(looker, self.clock.now, root, content, None, self._ledger(root))
 
     @point
     def holders(self, path: bytes) -> HolderReport:
         """Return who uses what stands at `path`."""
         return self._looker.holders(path)
+
+    @point
+    def activity(self, path: bytes, *, seconds: float) -> VolumeActivity:
+        """Let `seconds` pass (nobody but a test writes here) and say how the free space moved."""
+        volume = self.disk.find(path, follow_last=True).mount.volume
+        before = volume.available_bytes
+        self.clock.advance(timedelta(seconds=seconds))
+        return VolumeActivity(
+            seconds=seconds,
+            available_before_bytes=before,
+            available_after_bytes=volume.available_bytes,
+            processes_denied=0,
+            writers=(),
+        )
+
+    @point
+    def growth(self, path: bytes, *, seconds: float, recent_seconds: float = 600.0) -> Growth:
+        """Let `seconds` pass; nothing grows by itself here."""
+        stored = sum(entry.allocated_bytes for listing in walk(self.disk, path) for entry in listing.entries)
+        self.clock.advance(timedelta(seconds=seconds))
+        return Growth(
+            before_bytes=stored,
+            after_bytes=stored,
+            seconds=seconds,
+            newest_at=None,
+            newest_path=b"",
+            recent_bytes=0,
+            recent_seconds=recent_seconds,
+        )
+
+    @point
+    def held_by_deleted(self, path: bytes) -> tuple[DeletedHolder, ...]:
+        """Return nothing: a planted holder keeps no deleted bytes on this machine."""
+        self.disk.find(path, follow_last=True)
+        return ()
 
     @point
     def referrers(
@@ -250,12 +286,12 @@ class FakeMachine:
     @point
     def confirm(self, root: Root, operation: str) -> None:
         """Journal QUARANTINED."""
-        self._changing(root).note(operation, JournalEvent.QUARANTINED)
+        self._changing(root).confirm(operation)
 
     @point
     def keep(self, root: Root, operation: str, reason: str) -> None:
         """Journal KEPT."""
-        self._changing(root).note(operation, JournalEvent.KEPT, reason)
+        self._changing(root).keep(operation, reason)
 
     @point
     def abandon(self, root: Root, operation: str, reason: str) -> None:
@@ -285,7 +321,12 @@ class FakeMachine:
         """Unlink what matches the manifest and journal PURGED."""
         quarantine = self._changing(root)
         run = Purge(
-            quarantine, operation, files_per_second=files_per_second, should_stop=should_stop, progress=progress
+            quarantine,
+            operation,
+            still_held=lambda: not self.locks.is_lost(root),
+            files_per_second=files_per_second,
+            should_stop=should_stop,
+            progress=progress,
         )
         return run.run()
 
@@ -310,7 +351,7 @@ class FakeMachine:
         return Quarantine(self.disk, self._kernel, self.processes, self.clock, root.path)
 
     def _changing(self, root: Root) -> Quarantine:
-        self.locks.note_change(root)
+        self.locks.check_before_change(root)
         return self._quarantine(root)
 
     def _regular(self, path: bytes) -> Inode:

@@ -44,6 +44,11 @@ class Operation:
         """The last event."""
         return JournalEvent(self.last["event"])
 
+    def require(self, *allowed: JournalEvent) -> None:
+        """Raise HostFailure when the last event is none of those that permit the act."""
+        if self.event not in allowed:
+            raise HostFailure(f"operation {self.name} is {self.event.value}: not possible any more, or not yet")
+
     @property
     def original(self) -> bytes:
         """The absolute path that the target had."""
@@ -60,8 +65,13 @@ class Operation:
         return self.folder + PURGING
 
     @property
+    def purging_content(self) -> bytes:
+        """Where the bytes are once a purge has begun."""
+        return self.purging_folder + b"/" + CONTENT
+
+    @property
     def destination(self) -> bytes | None:
-        """The absolute path that a restore named, None when it named none."""
+        """The absolute path that the last restore went for, None when there was none."""
         told = self.last.get("to", "")
         return self.root + b"/" + told.encode("latin-1") if told else None
 
@@ -92,6 +102,7 @@ def record_of(disk: Disk, ledger: Ledger, operation: Operation) -> OperationReco
     intended = operation.intended
     at_original = disk.look(operation.original)
     in_quarantine = disk.look(operation.content)
+    aside = in_quarantine or disk.look(operation.purging_content)
     birth_ns, ctime_ns = int(intended["birth_ns"]), int(intended["ctime_ns"])
     return OperationRecord(
         operation=operation.name,
@@ -112,7 +123,7 @@ def record_of(disk: Disk, ledger: Ledger, operation: Operation) -> OperationReco
         at_original=at_original is not None,
         original_matches=operation.matches(at_original),
         in_quarantine=in_quarantine is not None,
-        quarantine_matches=operation.matches(in_quarantine),
+        quarantine_matches=operation.matches(aside),
         in_purging=disk.exists(operation.purging_folder),
         manifest_intact=operation.manifest(ledger) is not None,
         restored_to=operation.last.get("to", "").encode("latin-1"),

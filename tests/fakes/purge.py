@@ -10,7 +10,7 @@ from artifactctl.domain.operations import JournalEvent
 from artifactctl.hosts.protocol import EntryType, PurgeResult
 from tests.fakes.disk import Spot
 from tests.fakes.ledger import ManifestEntry
-from tests.fakes.operation import CONTENT, Operation
+from tests.fakes.operation import Operation
 from tests.fakes.quarantine import Quarantine
 from tests.fakes.walking import members_of
 
@@ -18,15 +18,16 @@ from tests.fakes.walking import members_of
 def begin_purge(quarantine: Quarantine, name: str) -> None:
     """Rename the operation's folder to `.purging`: from here only completion is left."""
     operation = Operation.read(quarantine.ledger, name)
+    operation.require(JournalEvent.QUARANTINED, JournalEvent.KEPT, JournalEvent.PURGE_INTENDED, JournalEvent.PURGING)
     disk = quarantine.disk
     if not disk.exists(operation.purging_folder):
         if not disk.exists(operation.content):
             raise HostFailure(f"operation {name} has nothing in quarantine")
-        quarantine.note(name, JournalEvent.PURGE_INTENDED)
+        quarantine.record(name, JournalEvent.PURGE_INTENDED)
         quarantine.kernel.rename(operation.folder, operation.purging_folder)
     quarantine.kernel.fsync(posixpath.dirname(operation.folder))
     if operation.event is not JournalEvent.PURGING:
-        quarantine.note(name, JournalEvent.PURGING)
+        quarantine.record(name, JournalEvent.PURGING)
 
 
 class Purge:
@@ -37,12 +38,14 @@ class Purge:
         quarantine: Quarantine,
         name: str,
         *,
+        still_held: Callable[[], bool],
         files_per_second: float | None,
         should_stop: Callable[[], bool] | None,
         progress: Callable[[int, int], None] | None,
     ) -> None:
         self.quarantine = quarantine
         self.operation = Operation.read(quarantine.ledger, name)
+        self.still_held = still_held
         self.pause = timedelta(seconds=1 / files_per_second) if files_per_second else timedelta()
         self.should_stop = should_stop
         self.progress = progress
@@ -57,16 +60,15 @@ class Purge:
         if operation.event is JournalEvent.PURGED:
             self._remove_folder(operation.purging_folder)
             return self._result(complete=True)
-        if operation.event is not JournalEvent.PURGING:
-            raise HostFailure(f"the purge of operation {operation.name} was never begun")
-        content = operation.purging_folder + b"/" + CONTENT
+        operation.require(JournalEvent.PURGING)
+        content = operation.purging_content
         if disk.exists(content) and not self._remove_all(content):
             return self._result(complete=False, interrupted=True)
         if disk.exists(content):
             return self._result(complete=False)
         if disk.exists(operation.purging_folder):
             self.quarantine.kernel.fsync(operation.purging_folder)
-        self.quarantine.note(operation.name, JournalEvent.PURGED)
+        self.quarantine.record(operation.name, JournalEvent.PURGED)
         self._remove_folder(operation.purging_folder)
         return self._result(complete=True)
 
@@ -78,13 +80,13 @@ class Purge:
         known = {entry.relative: entry for entry in manifest.members}
         present = list(members_of(self.quarantine.disk, content))
         for relative, spot in reversed(present):
-            if self.should_stop is not None and self.should_stop():
+            if not self.still_held() or (self.should_stop is not None and self.should_stop()):
                 return False
             path = posixpath.join(content, relative) if relative else content
             self._remove_member(path, relative, spot, known.get(relative))
             self.quarantine.clock.advance(self.pause)
         if self.quarantine.disk.exists(content) and not self.mismatched and not self.errors:
-            self._attempt(content, lambda: self.quarantine.kernel.rmdir(content))
+            self._remove_empty(content)
         return True
 
     def _remove_member(self, path: bytes, relative: bytes, spot: Spot, entry: ManifestEntry | None) -> None:
@@ -93,7 +95,7 @@ class Purge:
             return
         if spot.inode.type is EntryType.DIRECTORY:
             if not spot.inode.entries:  # else it keeps a mismatch, which was named
-                self._attempt(path, lambda: self.quarantine.kernel.rmdir(path))
+                self._remove_empty(path)
             return
         freed = spot.inode.allocated_bytes if spot.inode.links == 1 else 0
         if self._attempt(path, lambda: self.quarantine.kernel.unlink(path)):
@@ -101,6 +103,11 @@ class Purge:
             self.removed_bytes += freed
             if self.progress is not None:
                 self.progress(self.removed_files, self.removed_bytes)
+
+    def _remove_empty(self, path: bytes) -> None:
+        freed = self.quarantine.disk.find(path).inode.allocated_bytes
+        if self._attempt(path, lambda: self.quarantine.kernel.rmdir(path)):
+            self.removed_bytes += freed
 
     def _attempt(self, path: bytes, call: Callable[[], None]) -> bool:
         try:

@@ -84,12 +84,13 @@ class Quarantine:
         manifest = Manifest(note=note, members=tuple(_entry(relative, spot) for relative, spot in members))
         digest = self.ledger.write_manifest(folder, manifest)
         self.kernel.fsync(posixpath.dirname(folder))
-        self._record(note.operation, JournalEvent.INTENDED, **_facts(note, top, seen, digest, sibling=sibling))
+        self.record(note.operation, JournalEvent.INTENDED, **_facts(note, top, seen, digest, sibling=sibling))
         return seen
 
     def set_aside(self, name: str) -> SetAside:
         """Rename the target into the operation's folder."""
         operation = Operation.read(self.ledger, name)
+        operation.require(JournalEvent.INTENDED)
         spot = self.disk.look(operation.original)
         aside = self.disk.look(operation.content)
         if aside is None:
@@ -103,23 +104,30 @@ class Quarantine:
         elif operation.matches(aside) is False or spot is not None:
             return SetAside.OCCUPIED
         self._sync_both(operation.original, operation.content)
-        if operation.event is JournalEvent.INTENDED:
-            self._record(name, JournalEvent.RENAMED)
+        self.record(name, JournalEvent.RENAMED)
         return SetAside.DONE
 
     def _refusal(self, operation: Operation, spot: Spot | None) -> SetAside | None:
-        if spot is None or self.disk.first_link(posixpath.dirname(operation.original)) is not None:
+        if spot is None:
             return SetAside.ABSENT
-        if operation.matches(spot) is False:
+        reached_by_link = self.disk.first_link(posixpath.dirname(operation.original)) is not None
+        if reached_by_link or operation.matches(spot) is False:
             return SetAside.REPLACED
         if spot.inode.type is EntryType.FILE and self.processes.refuses_lease(spot):
             return SetAside.IN_USE
         return None
 
-    def note(self, name: str, event: JournalEvent, reason: str = "") -> None:
-        """Journal an event that changes nothing on disk."""
-        Operation.read(self.ledger, name)
-        self._record(name, event, reason=reason)
+    def confirm(self, name: str) -> None:
+        """Journal that the second look was clear."""
+        Operation.read(self.ledger, name).require(JournalEvent.RENAMED, JournalEvent.QUARANTINED)
+        self.record(name, JournalEvent.QUARANTINED)
+
+    def keep(self, name: str, reason: str) -> None:
+        """Journal that it is in use while its old path is taken."""
+        Operation.read(self.ledger, name).require(
+            JournalEvent.RENAMED, JournalEvent.QUARANTINED, JournalEvent.RESTORE_INTENDED, JournalEvent.KEPT
+        )
+        self.record(name, JournalEvent.KEPT, reason=reason)
 
     def put_back(self, name: str, *, to: ManagedPath | None, reason: str) -> PutBack:
         """Rename what was set aside to where it was, or to `to`."""
@@ -133,11 +141,12 @@ class Quarantine:
         refusal = self._refusal_to_return(operation, aside, destination)
         if refusal is not None:
             return refusal
-        told = to.relative.decode("latin-1") if to else ""
-        self._record(name, JournalEvent.RESTORE_INTENDED, to=told, reason=reason)
+        told = destination[len(self.ledger.root) + 1 :].decode("latin-1")
+        self.record(name, JournalEvent.RESTORE_INTENDED, to=told, reason=reason)
         try:
             self.kernel.rename(operation.content, destination)
         except OSError as error:
+            self.record(name, operation.event, reason="the rename was refused")
             return _outcome(error, PUT_BACK_ERRORS)
         return self._returned(operation, destination, told)
 
@@ -163,16 +172,17 @@ class Quarantine:
 
     def _returned(self, operation: Operation, destination: bytes, told: str) -> PutBack:
         self._sync_both(operation.content, destination)
-        self._record(operation.name, JournalEvent.RESTORED, to=told)
+        self.record(operation.name, JournalEvent.RESTORED, to=told)
         self._remove_folder(operation)
         return PutBack.DONE
 
     def abandon(self, name: str, reason: str) -> None:
         """Journal that the rename never happened, and remove the folder that waited for it."""
         operation = Operation.read(self.ledger, name)
+        operation.require(JournalEvent.INTENDED)
         if self.disk.exists(operation.content):
             raise HostFailure(f"operation {name} was renamed into quarantine: it cannot be abandoned")
-        self._record(name, JournalEvent.ABANDONED, reason=reason)
+        self.record(name, JournalEvent.ABANDONED, reason=reason)
         self._remove_folder(operation)
 
     def _remove_folder(self, operation: Operation) -> None:
@@ -185,7 +195,8 @@ class Quarantine:
         for folder in (posixpath.dirname(destination), posixpath.dirname(source)):
             self.kernel.fsync(folder)
 
-    def _record(self, operation: str, event: JournalEvent, **facts: str) -> None:
+    def record(self, operation: str, event: JournalEvent, **facts: str) -> None:
+        """Journal an event, whatever came before."""
         self.ledger.record(operation, event, self.clock.now, **facts)
 
 

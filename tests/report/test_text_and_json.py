@@ -95,7 +95,7 @@ def test_evidence_keeps_the_order_of_the_guards_in_json():
         "guard": "no_hold",
         "verdict": "blocked",
         "reason": "held: paper",
-        "facts": {"hold": "4"},
+        "facts": [["hold", "4"]],
         "remedy": "release it",
         "waived": False,
     }

@@ -1,18 +1,16 @@
-"""The contract over this machine, on each filesystem that artifactctl promises to understand."""
+"""The whole contract over this machine, on ext4; `test_contract_filesystems.py` has what depends on the filesystem."""
 
-import itertools
-import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.bench.volumes import FilesystemKind, Volume, mounted_volume
+from tests.contract.conserving import ConservationContract
 from tests.contract.content import ContentContract
 from tests.contract.crashes import CrashContract
 from tests.contract.holding import HolderContract
 from tests.contract.identities import IdentityContract
-from tests.contract.local_workshop import LocalWorkshop
+from tests.contract.local_workshop import LocalWorkshop, local_workshop
 from tests.contract.locks import LockContract
 from tests.contract.markers import MarkerContract
 from tests.contract.observing import ConfinementContract, ObservationContract
@@ -25,32 +23,19 @@ from tests.contract.walking import WalkContract
 
 pytestmark = pytest.mark.system
 
-_numbers = itertools.count(1)
 
-
-@pytest.fixture(scope="module", params=list(FilesystemKind), ids=str)
-def volume(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Volume]:
-    """One volume of each kind for all tests of this module."""
-    with mounted_volume(request.param, tmp_path_factory.mktemp("contract")) as made:
+@pytest.fixture(scope="module")
+def volume(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Volume]:
+    """One ext4 volume for all tests of this module."""
+    with mounted_volume(FilesystemKind.EXT4, tmp_path_factory.mktemp("contract")) as made:
         yield made
 
 
 @pytest.fixture
 def workshop(volume: Volume) -> Iterator[LocalWorkshop]:
-    """A new folder on the volume, which is empty again afterwards."""
-    top = volume.mount / f"top-{next(_numbers)}"
-    top.mkdir()
-    before = set(volume.mount.iterdir())
-    yield LocalWorkshop(volume, top)
-    _remove({top, *set(volume.mount.iterdir()) - before})
-
-
-def _remove(leftovers: set[Path]) -> None:
-    for leftover in leftovers:
-        if leftover.is_dir():
-            shutil.rmtree(leftover)
-        else:
-            leftover.unlink()
+    """A new folder on the volume."""
+    with local_workshop(volume) as made:
+        yield made
 
 
 class TestIdentity(IdentityContract):
@@ -106,4 +91,8 @@ class TestSpace(SpaceContract):
 
 
 class TestCrashes(CrashContract):
+    """Over this machine."""
+
+
+class TestConservation(ConservationContract):
     """Over this machine."""

@@ -55,7 +55,7 @@ class Emptying:
         self._left: List[Set[bytes]] = []
         self._skipped_depth: Optional[int] = None
         self._acts_left = 0
-        self._batch_began = time.monotonic()
+        self._check_again_at = 0.0
         self._next_unlink_at = time.monotonic()
 
     def run(self, members: Iterator[Member]) -> None:
@@ -232,16 +232,17 @@ class Emptying:
     def _check_batch(self) -> None:
         """Go on only while the lock is ours and the folder in hand is still below the quarantine."""
         self._check_stop()
-        if self._acts_left > 0 and time.monotonic() - self._batch_began < _BATCH_SECONDS:
+        now = time.monotonic()
+        if self._acts_left > 0 and now < self._check_again_at:
             self._acts_left -= 1
             return
         if not self._pace.still_held():
             raise Stopped("the root's lock was lost to somebody else; nothing more was removed")
         if self._stack is not None and not self._leads_up_to_holding():
             raise Stopped("a folder was moved out of the quarantine meanwhile; nothing more was removed")
-        # the way up costs as many steps as the folder is deep: a batch as long keeps the cost of an unlink constant
+        # the way up has as many steps as the folder is deep: a batch as long keeps the cost of an unlink constant
         self._acts_left = max(_BATCH_ACTS, len(self._entered))
-        self._batch_began = time.monotonic()
+        self._check_again_at = time.monotonic() + _BATCH_SECONDS
 
     def _leads_up_to_holding(self) -> bool:
         """Whether `..` of the folder in hand, as many times as it is deep, is the folder that holds the content."""

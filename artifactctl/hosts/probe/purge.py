@@ -20,6 +20,7 @@ from artifactctl.hosts.probe.operation import Operation
 from artifactctl.hosts.probe.points import reached
 from artifactctl.hosts.probe.restore import clear_away
 from artifactctl.hosts.probe.rootfolder import RootFolder, closing
+from artifactctl.hosts.probe.sweeping import sweep
 
 
 def begin_purge(root: RootFolder, name: str) -> None:
@@ -100,6 +101,7 @@ def _conclude(operation: Operation, holding_fd: int, emptying: Emptying) -> Dict
         operation.record("purged")
         reached("purge:journalled")
         clear_away(operation)
+        sweep(operation.root)
         room.make_room_if_plenty(operation.root.private_fd, operation.root.quarantine_fd)
     return {
         "complete": gone and not emptying.interrupted,

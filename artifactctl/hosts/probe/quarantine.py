@@ -9,14 +9,15 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 from contextlib import suppress
 from typing import Any, Dict, Optional
 
-from artifactctl.hosts.probe import kernel, manifest, membership, note, places, renaming, room
+from artifactctl.hosts.probe import fingerprint, kernel, manifest, membership, note, places, renaming, room
 from artifactctl.hosts.probe.alone import InUse, held_alone
 from artifactctl.hosts.probe.failures import ProbeFailure
-from artifactctl.hosts.probe.fingerprint import Fingerprint, PathByDepth
+from artifactctl.hosts.probe.fingerprint import PathByDepth
 from artifactctl.hosts.probe.journal import Journal
 from artifactctl.hosts.probe.kernel import FileStatus
 from artifactctl.hosts.probe.operation import INTENT_FIELDS, Operation, matches, matches_untouched, replay, status_at
@@ -53,16 +54,26 @@ def intend(root: RootFolder, details: Dict[str, Any]) -> str:
     _clear_leftover(root, folder)
     folder_fd = room.take_folder(root.private_fd, root.quarantine_fd, folder)
     reached("intend:folder-made")
-    with closing(folder_fd):
-        recorded = _write_manifest(root, folder_fd, details)
-        reached("intend:manifest-written")
-        noted = {**details, "fingerprint": recorded}
-        room.with_room(root.private_fd, lambda: note.write(folder_fd, noted))
-        os.fsync(folder_fd)
-        reached("intend:note-written")
-    journal.append(operation, "intended", {field: noted[field] for field in INTENT_FIELDS})
+    try:
+        with closing(folder_fd):
+            noted = _write_down(root, folder_fd, details)
+        journal.append(operation, "intended", {field: noted[field] for field in INTENT_FIELDS})
+    except (OSError, ProbeFailure):
+        room.give_back_folder(root.private_fd, root.quarantine_fd, folder)
+        raise
     reached("intend:journalled")
+    recorded: str = noted["fingerprint"]
     return recorded
+
+
+def _write_down(root: RootFolder, folder_fd: int, details: Dict[str, Any]) -> Dict[str, Any]:
+    """Write manifest and note durably; returns the note's fields, with the fingerprint of what the manifest lists."""
+    noted = {**details, "fingerprint": _write_manifest(root, folder_fd, details)}
+    reached("intend:manifest-written")
+    room.with_room(root.private_fd, lambda: note.write(folder_fd, noted))
+    os.fsync(folder_fd)
+    reached("intend:note-written")
+    return noted
 
 
 def _clear_leftover(root: RootFolder, folder: bytes) -> None:
@@ -76,7 +87,7 @@ def _clear_leftover(root: RootFolder, folder: bytes) -> None:
             raise ProbeFailure(
                 f"the quarantine {os.fsdecode(folder)} already holds something", remedy="`artifactctl quarantine ls`"
             )
-    room.give_back_folder(root.quarantine_fd, folder)
+    room.give_back_folder(root.private_fd, root.quarantine_fd, folder)
 
 
 def _write_manifest(root: RootFolder, folder_fd: int, details: Dict[str, Any]) -> str:
@@ -89,18 +100,15 @@ def _write_manifest(root: RootFolder, folder_fd: int, details: Dict[str, Any]) -
 
 
 def _take_stock(folder_fd: int, operation: str, parent_fd: int, name: bytes) -> str:
-    fingerprint, paths = Fingerprint(), PathByDepth()
+    digest, paths = hashlib.sha256(), PathByDepth()
 
     def each(member: manifest.Member) -> None:
+        times = {"modified_ns": member.modified_ns, "changed_ns": member.changed_ns}
         path = paths.path(member.depth, member.name)
-        if member.depth == 0:
-            fingerprint.add_top(member.kind, member.inode, member.size, member.modified_ns)
-        else:
-            times = (member.modified_ns, member.changed_ns)
-            fingerprint.add(path, member.kind, member.inode, member.size, times)
+        digest.update(fingerprint.record(path, member.kind, member.inode, member.size, **times))
 
     manifest.write(folder_fd, operation, membership.members(parent_fd, name), each)
-    return fingerprint.hexdigest()
+    return digest.hexdigest()
 
 
 def set_aside(root: RootFolder, name: str) -> str:
@@ -217,4 +225,4 @@ def abandon(root: RootFolder, name: str, reason: str) -> None:
             remedy=f"`artifactctl quarantine restore {name}`",
         )
     operation.record("abandoned", reason=reason)
-    room.give_back_folder(root.quarantine_fd, operation.folder)
+    room.give_back_folder(root.private_fd, root.quarantine_fd, operation.folder)

@@ -126,4 +126,4 @@ def clear_away(operation: Operation) -> None:
             os.fsync(parent_fd)
     for folder in (operation.folder, operation.folder + places.PURGING_SUFFIX):
         if renaming.exists(folder, operation.root.quarantine_fd):
-            room.give_back_folder(operation.root.quarantine_fd, folder)
+            room.give_back_folder(operation.root.private_fd, operation.root.quarantine_fd, folder)

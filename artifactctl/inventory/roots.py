@@ -1,0 +1,252 @@
+"""Managed roots: the only folders below which anything may be renamed or removed."""
+
+import posixpath
+import uuid
+from datetime import datetime
+
+from artifactctl import audit
+from artifactctl.catalog import Catalog, Reading, Writing
+from artifactctl.domain.artifacts import Root
+from artifactctl.domain.audit import AuditEntry
+from artifactctl.domain.errors import UsageError
+from artifactctl.domain.ledger import KnownHost, KnownVolume
+from artifactctl.domain.observation import VolumeUsage
+from artifactctl.domain.operations import JournalEvent
+from artifactctl.hosts.protocol import Host, Marker
+from artifactctl.inventory.failures import RootInUse, RootTaken, UnfitRoot, UnknownName
+from artifactctl.inventory.naming import LONGEST_NAME, shown
+from artifactctl.inventory.targets import is_file
+
+NEVER = (b"/", b"/proc", b"/sys", b"/dev", b"/boot", b"/usr", b"/etc", b"/var")
+NEVER_INSIDE = (b"/proc", b"/sys", b"/dev", b"/boot", b"/usr", b"/etc")
+_HOMES = (b"/root", b"/home")
+_FINISHED = (JournalEvent.RESTORED, JournalEvent.PURGED, JournalEvent.ABANDONED)
+
+
+def add_root(
+    host: Host,
+    catalog: Catalog,
+    path: bytes,
+    *,
+    now: datetime,
+    actor: str,
+    name: str = "",
+    attestation: str = "",
+    homes: tuple[bytes, ...] = (),
+) -> Root:
+    """Manage a folder: write its marker, then record it. `homes` are home directories of this machine's users.
+
+    Adding the same folder again gives back the root that it is.
+    """
+    absolute = fit_path(host, path, homes=homes)
+    identity, usage = host.identity(absolute), host.usage(absolute)
+    if identity is None:  # removed since it was looked at
+        raise UnfitRoot(f"{shown(absolute)} is not there", remedy="make the folder first")
+    if usage.read_only:
+        raise UnfitRoot(f"{shown(absolute)} is on a read-only filesystem", remedy="give a folder that can be written")
+    machine = host.identify()
+    with catalog.reading() as reading:
+        known = _overlapping(reading, absolute, machine.machine_id)
+    marker = _own_marker(host, catalog, absolute, usage=usage, inode=identity.inode)
+    if known is not None:
+        return _known_again(host, catalog, known, marker, usage=usage, inode=identity.inode)
+    root_id = marker.root_id if marker is not None else str(uuid.uuid4())
+    chosen = check_root_name(name or _name_from(absolute))
+    with catalog.reading() as reading:
+        _require_free_name(reading, chosen, root_id)
+    if marker is None:
+        host.write_marker(absolute, _marker(catalog, root_id, chosen, usage, identity.inode))
+    with catalog.writing(actor, now) as writing:
+        known_host = _this_host(writing, machine.hostname, machine.machine_id)
+        root = Root(
+            root_id=root_id,
+            name=chosen,
+            host_id=known_host.host_id,
+            path=absolute,
+            filesystem_uuid=usage.filesystem_uuid,
+            filesystem_type=usage.filesystem_type,
+            inode=identity.inode,
+            attestation=attestation,
+        )
+        added = writing.add_root(root)
+        writing.record_volume(_volume(usage, known_host, now))
+        _audit(writing, "root_added", added, host=machine.hostname, reason=attestation)
+    return added
+
+
+def fit_path(host: Host, path: bytes, *, homes: tuple[bytes, ...]) -> bytes:
+    """Return the absolute path of a folder that can be a root; UnfitRoot with the reason otherwise."""
+    if not path or path != path.strip() or path.startswith(b"-") or b"\0" in path:
+        raise UnfitRoot(f"{shown(path)!r} is no path of a folder", remedy="give an absolute path, such as /data")
+    if not path.startswith(b"/"):
+        raise UnfitRoot(f"{shown(path)} is not absolute", remedy="give an absolute path, such as /data")
+    if b".." in path.split(b"/"):
+        raise UnfitRoot(f"{shown(path)} climbs up with `..`", remedy="give the path without `..`")
+    absolute, link = host.resolve(path)
+    if link is not None:
+        raise UnfitRoot(
+            f"{shown(path)} is reached through the link {shown(link)}", remedy="give the path without links"
+        )
+    absolute = posixpath.normpath(b"/" + absolute.lstrip(b"/"))
+    _refuse_system_folder(absolute, homes)
+    if host.identity(absolute) is None:
+        raise UnfitRoot(f"{shown(absolute)} is not there", remedy="make the folder first")
+    if is_file(next(iter(host.walk(absolute)))):
+        raise UnfitRoot(f"{shown(absolute)} is no folder", remedy="give a folder")
+    return absolute
+
+
+def _refuse_system_folder(absolute: bytes, homes: tuple[bytes, ...]) -> None:
+    inside = any(absolute == top or absolute.startswith(top + b"/") for top in NEVER_INSIDE)
+    if absolute in NEVER or inside:
+        raise UnfitRoot(f"{shown(absolute)} belongs to the system", remedy="give a folder of your data")
+    is_home = absolute in homes or absolute in _HOMES or posixpath.dirname(absolute) == b"/home"
+    if is_home:
+        raise UnfitRoot(f"{shown(absolute)} is a home directory itself", remedy="give a folder inside of it")
+
+
+def _name_from(absolute: bytes) -> str:
+    return shown(absolute.rpartition(b"/")[2]).replace(":", "_").lstrip("-")
+
+
+def check_root_name(name: str) -> str:
+    """Return the name if a root can have it; UsageError otherwise."""
+    problem = ""
+    if not 1 <= len(name) <= LONGEST_NAME // 2:
+        problem = f"has {len(name)} characters; 1 to {LONGEST_NAME // 2} are possible"
+    elif name.startswith(("-", ".", "/")) or "/" in name or ":" in name:
+        problem = "holds a slash or colon, or begins with a dash or dot"
+    elif any(ord(character) < 0x20 or 0x7F <= ord(character) < 0xA0 for character in name):
+        problem = "holds a control character"
+    if problem:
+        raise UsageError(f"{name!r} cannot name a root: it {problem}", remedy="give it another name with --name")
+    return name
+
+
+def _overlapping(reading: Reading, absolute: bytes, machine_id: str) -> Root | None:
+    """Return the root that is exactly this folder; RootTaken when one is around or inside of it."""
+    ours = {known.host_id for known in reading.hosts() if known.machine_id == machine_id}
+    for root in reading.roots():
+        if root.host_id not in ours:
+            continue
+        if root.path == absolute:
+            return root
+        if absolute.startswith(root.path + b"/") or root.path.startswith(absolute + b"/"):
+            raise RootTaken(
+                f"{shown(absolute)} overlaps the root {root.name} at {shown(root.path)}",
+                remedy=f"use {root.name}, or `artifactctl root forget {root.name}` first",
+            )
+    return None
+
+
+def _own_marker(host: Host, catalog: Catalog, absolute: bytes, *, usage: VolumeUsage, inode: int) -> Marker | None:
+    """Return the marker that this catalog left here before; RootTaken when another's is there."""
+    marker = host.read_marker(absolute)
+    if marker is None:
+        return None
+    if marker.catalog_id != catalog.lineage_id:
+        raise RootTaken(
+            f"{shown(absolute)} is managed as {marker.name} by another catalog ({marker.catalog_id})",
+            remedy="use that catalog with --catalog; a folder has one catalog",
+        )
+    if marker.filesystem_uuid != usage.filesystem_uuid or marker.inode != inode:
+        raise RootTaken(
+            f"{shown(absolute)} is a copy of the root {marker.name}: its marker was made on another folder",
+            remedy="remove .artifactctl from the copy if its content is not managed elsewhere",
+        )
+    return marker
+
+
+def _known_again(
+    host: Host, catalog: Catalog, known: Root, marker: Marker | None, *, usage: VolumeUsage, inode: int
+) -> Root:
+    """Return the root that the folder is already, with its marker written anew where that was removed."""
+    if (known.filesystem_uuid, known.inode) != (usage.filesystem_uuid, inode):
+        raise RootTaken(
+            f"{shown(known.path)} was added as {known.name}, and is another filesystem or folder now",
+            remedy=f"mount what was there, or `artifactctl root forget {known.name}` first",
+        )
+    if marker is None:
+        host.write_marker(known.path, _marker(catalog, known.root_id, known.name, usage, inode))
+    return known
+
+
+def _require_free_name(reading: Reading, name: str, root_id: str) -> None:
+    holder = reading.root(name)
+    if holder is not None and holder.root_id != root_id:
+        raise RootTaken(f"the root {name} is at {shown(holder.path)}", remedy="give it another name with --name")
+
+
+def _marker(catalog: Catalog, root_id: str, name: str, usage: VolumeUsage, inode: int) -> Marker:
+    return Marker(
+        root_id=root_id,
+        name=name,
+        catalog_id=catalog.lineage_id,
+        catalog_epoch=catalog.epoch,
+        filesystem_uuid=usage.filesystem_uuid,
+        inode=inode,
+    )
+
+
+def _this_host(writing: Writing, hostname: str, machine_id: str) -> KnownHost:
+    for known in writing.hosts():
+        if known.machine_id == machine_id and not known.host_key:
+            return known
+    return writing.add_host(hostname, machine_id=machine_id)
+
+
+def _volume(usage: VolumeUsage, host: KnownHost, now: datetime) -> KnownVolume:
+    return KnownVolume(
+        filesystem_uuid=usage.filesystem_uuid,
+        host_id=host.host_id,
+        mount=usage.mount,
+        filesystem_type=usage.filesystem_type,
+        device=usage.device,
+        size_bytes=usage.size_bytes,
+        seen_at=now,
+    )
+
+
+def list_roots(catalog: Catalog) -> tuple[Root, ...]:
+    """Return the managed roots by name."""
+    with catalog.reading() as reading:
+        return reading.roots()
+
+
+def forget_root(host: Host, catalog: Catalog, name: str, *, now: datetime, actor: str) -> Root:
+    """Stop managing a root; its marker and bytes stay. RootInUse while something there is set aside or leased."""
+    machine = host.identify()
+    with catalog.writing(actor, now) as writing:
+        root = writing.root(name)
+        if root is None:
+            raise UnknownName(f"there is no root named {name!r}", remedy="artifactctl root ls")
+        unfinished = [
+            operation for operation in writing.operations(root_id=root.root_id) if operation.state not in _FINISHED
+        ]
+        if unfinished:
+            raise RootInUse(
+                f"{len(unfinished)} artifacts of {name} are in quarantine, {unfinished[0].artifact_name} among them",
+                remedy="artifactctl quarantine ls    (restore or purge them first)",
+            )
+        here = {artifact.artifact_id for artifact in writing.artifacts_below(root.root_id, b"")}
+        leases = writing.leases(now, artifact_ids=here) if here else ()
+        if leases:
+            raise RootInUse(f"{leases[0].artifact_name} on {name} is leased", remedy="artifactctl lease ls")
+        writing.forget_root(root.root_id)
+        _audit(writing, "root_forgotten", root, host=machine.hostname)
+    return root
+
+
+def _audit(writing: Writing, action: str, root: Root, *, host: str, reason: str = "") -> None:
+    audit.append(
+        writing.connection,
+        AuditEntry(
+            at=writing.now,
+            actor=writing.actor,
+            host=host,
+            action=action,
+            path=root.path,
+            reason=reason,
+            evidence={"root_id": root.root_id, "name": root.name, "filesystem_uuid": root.filesystem_uuid},
+        ),
+    )

@@ -1,0 +1,120 @@
+"""From a person's word to a place below a managed root."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from artifactctl.catalog import Catalog, Reading
+from artifactctl.domain.artifacts import Artifact, ReplicaState, Root
+from artifactctl.domain.identity import ManagedPath
+from artifactctl.hosts.protocol import Host, Listing
+from artifactctl.inventory.failures import NotTheRecordedVolume, OutsideRoots, UnfitRoot, UnknownName
+from artifactctl.inventory.naming import shown
+
+_ELSEWHERE = (ReplicaState.GONE, ReplicaState.ARCHIVED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A managed root, or something below it; `relative` b"" is the root itself."""
+
+    root: Root
+    relative: bytes
+
+    @property
+    def absolute(self) -> bytes:
+        """The full path on its machine."""
+        return self.root.path + b"/" + self.relative if self.relative else self.root.path
+
+    def covers(self, relative: bytes) -> bool:
+        """Whether a path below the root is at or below the target."""
+        return not self.relative or relative == self.relative or relative.startswith(self.relative + b"/")
+
+
+def local_roots(host: Host, reading: Reading) -> tuple[Root, ...]:
+    """Return the roots on this machine."""
+    machine_id = host.identify().machine_id
+    ours = {known.host_id for known in reading.hosts() if known.machine_id == machine_id}
+    return tuple(root for root in reading.roots() if root.host_id in ours)
+
+
+def targets_of(host: Host, catalog: Catalog, words: Sequence[bytes]) -> tuple[Target, ...]:
+    """Return what root names and paths mean; no words mean every root of this machine."""
+    with catalog.reading() as reading:
+        roots = local_roots(host, reading)
+    if not words:
+        if not roots:
+            raise UnknownName("there is no managed root yet", remedy="artifactctl root add PATH")
+        return tuple(Target(root=root, relative=b"") for root in roots)
+    return tuple(dict.fromkeys(_target(host, roots, word) for word in words))
+
+
+def _target(host: Host, roots: tuple[Root, ...], word: bytes) -> Target:
+    for root in roots:
+        if word == root.name.encode("utf-8", "surrogateescape"):
+            return Target(root=root, relative=b"")
+    if not word:
+        raise UnknownName("an empty word names nothing", remedy="artifactctl root ls")
+    return target_at(host, roots, word)
+
+
+def target_at(host: Host, roots: tuple[Root, ...], path: bytes) -> Target:
+    """Return the place of a path, which must lie in one of the roots and not be reached through a link."""
+    absolute, link = host.resolve(path)
+    for root in roots:
+        if absolute == root.path:
+            return Target(root=root, relative=b"")
+        if absolute.startswith(root.path.rstrip(b"/") + b"/"):
+            if link is not None:
+                raise UnfitRoot(
+                    f"{shown(path)} is reached through the link {shown(link)}", remedy="give the path without links"
+                )
+            below = ManagedPath.within(root.path, absolute)
+            return Target(root=root, relative=below.relative)
+    raise OutsideRoots(
+        f"{shown(absolute)} lies below no managed root", remedy=f"artifactctl root add {shown(_parent(absolute))}"
+    )
+
+
+def is_file(top: Listing) -> bool:
+    """Whether the first listing of a walk is that of a single file: its only entry is the listed thing itself."""
+    return len(top.entries) == 1 and top.entries[0].inode == top.inode
+
+
+def _parent(path: bytes) -> bytes:
+    return path.rpartition(b"/")[0] or b"/"
+
+
+def require_recorded_volume(host: Host, root: Root, *, catalog_id: str) -> None:
+    """Refuse unless the root's marker is there, ours, and on the filesystem and inode on which it was added.
+
+    A volume that is not mounted leaves an empty folder behind; nothing may conclude from that that things are gone.
+    """
+    remedy = f"mount the volume, or look with `artifactctl doctor`, then run the command again ({shown(root.path)})"
+    marker = host.read_marker(root.path)
+    if marker is None:
+        raise NotTheRecordedVolume(f"the root {root.name} has no marker: is its volume mounted?", remedy=remedy)
+    if marker.root_id != root.root_id or marker.catalog_id != catalog_id:
+        raise NotTheRecordedVolume(f"the marker of {root.name} is another root's or another catalog's", remedy=remedy)
+    found = host.usage(root.path).filesystem_uuid
+    if found != root.filesystem_uuid:
+        raise NotTheRecordedVolume(
+            f"the root {root.name} is on filesystem {found}, not on {root.filesystem_uuid}", remedy=remedy
+        )
+    identity = host.identity(root.path)
+    if identity is None or identity.inode != root.inode:
+        raise NotTheRecordedVolume(f"the root {root.name} is not the folder that was added", remedy=remedy)
+
+
+def artifact_meant(host: Host, reading: Reading, word: str) -> Artifact:
+    """Return the artifact with the name, or at the path; UnknownName with similar names otherwise."""
+    if word and (found := reading.artifact(word)) is not None:
+        return found
+    if word.startswith(("/", "./", "../")):
+        path = word.encode("utf-8", "surrogateescape")
+        target = target_at(host, local_roots(host, reading), path)
+        if (found := reading.artifact_at(target.root.root_id, target.relative)) is not None:
+            return found
+        raise UnknownName(f"no artifact is catalogued at {shown(path)}", remedy=f"artifactctl scan {shown(path)}")
+    similar = reading.names_like(word, limit=3) if word else ()
+    hint = f"did you mean {', '.join(similar)}?" if similar else "artifactctl ls"
+    raise UnknownName(f"there is no artifact named {word!r}", remedy=hint)

@@ -1,0 +1,214 @@
+"""Goes through the folders of one walk and says what belongs to what.
+
+The walk is depth first and in byte order, so an artifact's folder comes before its members and all of them before its
+next sibling: a stack of open artifacts is all the state there is.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple, Protocol
+
+from artifactctl.domain.artifacts import ArtifactKind
+from artifactctl.recognition.hidden_states import SAMPLE, single_shard
+from artifactctl.recognition.manifests import MANIFEST_NAME, Manifest, read_manifest
+from artifactctl.recognition.membership import is_transient
+from artifactctl.recognition.open_artifact import OpenArtifact
+from artifactctl.recognition.recognisers import recognise_file, recognise_folder
+from artifactctl.recognition.seen import DIRECTORY, FILE, SYMLINK, Read, SeenEntry, SeenFolder, join
+from artifactctl.recognition.sightings import Layout, Sighting
+from artifactctl.recognition.views import FolderView
+from artifactctl.recognition.vocab_maps import is_vocab_name
+
+MOST_SINGLE_SHARDS = 1000
+"""So many shards directly in a managed root become artifacts one by one; more are reported instead."""
+
+_ONLY_AS_A_FOLDER = (Layout.HUGGING_FACE, Layout.ARROW_DATASET, Layout.MANIFEST, Layout.DISTRIBUTED)
+_DATA_KINDS = (
+    ArtifactKind.HIDDEN_STATES,
+    ArtifactKind.MERGED_CORPUS,
+    ArtifactKind.RESPONSE_SET,
+    ArtifactKind.OTHER,
+)
+
+
+class Catalogued(Protocol):
+    """What the catalog knows about the tree that is being surveyed."""
+
+    def artifact_at(self, relative: bytes) -> Sighting | None:
+        """Return the artifact whose top is at `relative`, None when there is none."""
+        ...
+
+    def has_members_below(self, artifact: bytes, folder: bytes) -> bool:
+        """Whether members of the artifact at `artifact` are catalogued in `folder` or below it."""
+        ...
+
+
+class NothingCatalogued:
+    """A catalog that knows nothing."""
+
+    def artifact_at(self, relative: bytes) -> Sighting | None:
+        return None
+
+    def has_members_below(self, artifact: bytes, folder: bytes) -> bool:
+        return False
+
+
+class Belonging(Enum):
+    """What an entry of a folder belongs to."""
+
+    FOLDER = "folder"  # a folder: its own listing follows
+    MEMBER = "member"  # the folder's owner; of a catalogued owner, the catalog has the last word
+    FILE = "file"  # itself: a single-file artifact that was just recognised
+    CATALOGUED_FILE = "catalogued_file"  # itself: a single-file artifact that the catalog knows
+    STRAY = "stray"  # nothing
+
+
+class SortedEntry(NamedTuple):
+    """One entry with what it belongs to; `sighting` is set for single-file artifacts."""
+
+    entry: SeenEntry
+    belonging: Belonging
+    sighting: Sighting | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderSurveyed:
+    """One folder. `owner` is the artifact it belongs to (it began here when `begins`), None when it is nobody's."""
+
+    folder: SeenFolder
+    owner: OpenArtifact | None
+    begins: bool
+    entries: tuple[SortedEntry, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArtifactEnded:
+    """All members of a folder artifact have passed."""
+
+    artifact: OpenArtifact
+
+
+def survey(
+    folders: Iterable[SeenFolder], read: Read, catalogued: Catalogued | None = None
+) -> Iterator[FolderSurveyed | ArtifactEnded]:
+    """Yield every folder with what belongs to what, and the end of every folder artifact.
+
+    `relative` b"" is the managed root itself, which is never an artifact.
+    """
+    known = catalogued or NothingCatalogued()
+    stack: list[OpenArtifact] = []
+    for folder in folders:
+        while stack and not folder.relative.startswith(stack[-1].relative + b"/"):
+            yield ArtifactEnded(artifact=stack.pop())
+        surveyor = _FolderSurvey(folder, read, known, stack[-1] if stack else None)
+        opened = surveyor.opened()
+        if opened is not None:
+            stack.append(opened)
+        yield surveyor.sort_entries(opened)
+    while stack:
+        yield ArtifactEnded(artifact=stack.pop())
+
+
+class _FolderSurvey:
+    """The decisions about one folder."""
+
+    def __init__(self, folder: SeenFolder, read: Read, known: Catalogued, around: OpenArtifact | None) -> None:
+        self._folder = folder
+        self._known = known
+        self._around = around
+        self._view = FolderView.of(folder, read)
+        self._note = ""
+        self._single_shards = False
+
+    def opened(self) -> OpenArtifact | None:
+        """Return the artifact that begins at this folder."""
+        relative, around = self._folder.relative, self._around
+        catalogued = self._known.artifact_at(relative)
+        if catalogued is not None:
+            return self._catalogued(catalogued)
+        if around is not None and self._belongs_to(around):
+            return None
+        sighting = recognise_folder(self._view)
+        if sighting is None or (around is not None and not around.lets_nest(sighting)):
+            return None
+        if not relative:
+            if sighting.layout in _ONLY_AS_A_FOLDER:
+                self._note = f"the root itself is a {sighting.kind.value} ({sighting.layout.value})"
+            return None
+        return OpenArtifact(sighting, is_catalogued=False, manifest=self._manifest(sighting))
+
+    def _catalogued(self, catalogued: Sighting) -> OpenArtifact:
+        """Open a catalogued artifact; one that was unfinished is recognised anew, since it has grown meanwhile."""
+        anew = recognise_folder(self._view) if catalogued.unfinished else None
+        if anew is None:
+            return OpenArtifact(catalogued, is_catalogued=True)
+        return OpenArtifact(anew, is_catalogued=False, manifest=self._manifest(anew))
+
+    def _belongs_to(self, around: OpenArtifact) -> bool:
+        if around.is_catalogued and self._known.has_members_below(around.relative, self._folder.relative):
+            return True
+        return around.takes_folder(around.inner(self._folder.relative))
+
+    def _manifest(self, sighting: Sighting) -> Manifest | None:
+        if sighting.layout is not Layout.MANIFEST:
+            return None
+        return read_manifest(self._view.read, self._view.path(MANIFEST_NAME), self._view.files[MANIFEST_NAME])
+
+    def sort_entries(self, opened: OpenArtifact | None) -> FolderSurveyed:
+        """Return every entry with what it belongs to."""
+        owner = opened or self._around
+        self._single_shards = self._takes_single_shards()
+        return FolderSurveyed(
+            folder=self._folder,
+            owner=owner,
+            begins=opened is not None,
+            entries=tuple(self._sorted(owner, entry) for entry in self._folder.entries),
+            note=self._note,
+        )
+
+    def _sorted(self, owner: OpenArtifact | None, entry: SeenEntry) -> SortedEntry:
+        if entry.type == DIRECTORY:
+            return SortedEntry(entry, Belonging.FOLDER)
+        catalogued = self._known.artifact_at(join(self._folder.relative, entry.name))
+        if catalogued is not None:
+            return SortedEntry(entry, Belonging.CATALOGUED_FILE, catalogued)
+        if owner is not None and self._is_member(owner, entry):
+            return SortedEntry(entry, Belonging.MEMBER)
+        sighting = self._single(owner, entry)
+        if sighting is not None:
+            return SortedEntry(entry, Belonging.FILE, sighting)
+        return SortedEntry(entry, Belonging.STRAY)
+
+    def _is_member(self, owner: OpenArtifact, entry: SeenEntry) -> bool:
+        if owner.is_catalogued:
+            return True
+        inner = owner.inner(join(self._folder.relative, entry.name))
+        if is_transient(entry.name) and (
+            owner.sighting.layout is not Layout.HUB_CACHE or inner.endswith(b".incomplete")
+        ):
+            owner.note_transient(inner)
+            return owner.is_declared
+        if owner.is_declared:
+            return True
+        carved_out = is_vocab_name(entry.name) and owner.sighting.kind in _DATA_KINDS
+        if entry.type not in (FILE, SYMLINK) or carved_out or not owner.admits(inner):
+            return False
+        owner.samples += bool(SAMPLE.fullmatch(entry.name))
+        return True
+
+    def _single(self, owner: OpenArtifact | None, entry: SeenEntry) -> Sighting | None:
+        if entry.type != FILE or (owner is not None and owner.is_catalogued):
+            return None
+        if self._single_shards and entry.name.endswith(b".safetensors"):
+            return single_shard(self._view, entry.name)
+        return recognise_file(self._view, entry.name)
+
+    def _takes_single_shards(self) -> bool:
+        if self._folder.relative or b"config.json" in self._view.files:
+            return False
+        shards = sum(1 for name in self._view.files if name.endswith(b".safetensors"))
+        if shards > MOST_SINGLE_SHARDS:
+            self._note = f"{shards} safetensors files lie directly in the root"
+        return shards <= MOST_SINGLE_SHARDS

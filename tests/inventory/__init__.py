@@ -1,0 +1,1 @@
+"""Taking stock of real trees, with a real catalog."""

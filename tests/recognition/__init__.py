@@ -1,0 +1,1 @@
+"""What recognition says about real files."""
