@@ -12,6 +12,7 @@ from artifactctl.inventory.ordering import Ordering
 from artifactctl.inventory.outcomes import Outcomes
 from artifactctl.inventory.tallies import LETTERS, OpenTally, Tally
 from artifactctl.inventory.targets import Target, is_file
+from artifactctl.recognition.declarations import Declaration
 from artifactctl.recognition.open_artifact import OpenArtifact
 from artifactctl.recognition.recognisers import recognise_file, recognise_folder
 from artifactctl.recognition.seen import join
@@ -24,13 +25,21 @@ class Stocktaking:
     """Goes over a target once. `outcomes` is told what was found and says what becomes of it."""
 
     def __init__(
-        self, host: Host, catalog: Catalog, target: Target, outcomes: Outcomes, *, accept: frozenset[str]
+        self,
+        host: Host,
+        catalog: Catalog,
+        target: Target,
+        outcomes: Outcomes,
+        *,
+        accept: frozenset[str] = frozenset(),
+        declared: Declaration | None = None,
     ) -> None:
         self._host = host
         self._catalog = catalog
         self._target = target
         self._outcomes = outcomes
         self._accept = accept
+        self._declared = declared
         self._known = KnownCopies(catalog, target)
         self._ordering: Ordering[tuple[SortedEntry, OpenArtifact | None]] = Ordering(self._give)
         self._open: dict[int, OpenTally] = {}
@@ -40,7 +49,7 @@ class Stocktaking:
     def run(self) -> None:
         """Walk, compare, offer; then say what is missing, where the look was complete."""
         try:
-            for event in survey(self._folders(), self._read, self):
+            for event in survey(self._folders(), self._read, self, self._declared):
                 if isinstance(event, ArtifactEnded):
                     self._ended(event.artifact)
                 else:
@@ -54,7 +63,9 @@ class Stocktaking:
     # what recognition asks of the catalog
 
     def artifact_at(self, relative: bytes) -> Sighting | None:
-        """Return what the catalog has at the path."""
+        """Return what the catalog has at the path, save where a person declares something new."""
+        if self._declared is not None and self._declared.relative == relative:
+            return None
         return self._known.sighting(relative)
 
     def has_members_below(self, artifact: bytes, folder: bytes) -> bool:
@@ -110,7 +121,7 @@ class Stocktaking:
                 under_way.tally.incomplete = problem
 
     def _begin(self, artifact: OpenArtifact, folder: Listing) -> None:
-        known = self._known.at(artifact.relative)
+        known = None if artifact.is_declared else self._known.at(artifact.relative)
         self._met.add(artifact.relative)
         compared = None
         if known is not None and artifact.is_catalogued:
@@ -165,7 +176,8 @@ class Stocktaking:
     def _file(self, relative: bytes, entry: Entry, sighting: Sighting) -> None:
         self._met.add(relative)
         known = self._known.at(relative)
-        if known is None:
+        is_declared = self._declared is not None and self._declared.relative == relative
+        if known is None or is_declared:
             self._outcomes.new_file(sighting, entry)
         elif known.replica.state in IN_FLUX:
             return

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import NamedTuple, Protocol
 
 from artifactctl.domain.artifacts import ArtifactKind
+from artifactctl.recognition.declarations import Declaration
 from artifactctl.recognition.hidden_states import SAMPLE, single_shard
 from artifactctl.recognition.manifests import MANIFEST_NAME, Manifest, read_manifest
 from artifactctl.recognition.membership import is_transient
@@ -91,18 +92,22 @@ class ArtifactEnded:
 
 
 def survey(
-    folders: Iterable[SeenFolder], read: Read, catalogued: Catalogued | None = None
+    folders: Iterable[SeenFolder],
+    read: Read,
+    catalogued: Catalogued | None = None,
+    declared: Declaration | None = None,
 ) -> Iterator[FolderSurveyed | ArtifactEnded]:
     """Yield every folder with what belongs to what, and the end of every folder artifact.
 
-    `relative` b"" is the managed root itself, which is never an artifact.
+    `relative` b"" is the managed root itself, which is never an artifact. What a person declares to be one artifact is
+    one, with every file below it that is not another artifact's.
     """
     known = catalogued or NothingCatalogued()
     stack: list[OpenArtifact] = []
     for folder in folders:
         while stack and not folder.relative.startswith(stack[-1].relative + b"/"):
             yield ArtifactEnded(artifact=stack.pop())
-        surveyor = _FolderSurvey(folder, read, known, stack[-1] if stack else None)
+        surveyor = _FolderSurvey(folder, read, known, stack[-1] if stack else None, declared)
         opened = surveyor.opened()
         if opened is not None:
             stack.append(opened)
@@ -114,10 +119,18 @@ def survey(
 class _FolderSurvey:
     """The decisions about one folder."""
 
-    def __init__(self, folder: SeenFolder, read: Read, known: Catalogued, around: OpenArtifact | None) -> None:
+    def __init__(
+        self,
+        folder: SeenFolder,
+        read: Read,
+        known: Catalogued,
+        around: OpenArtifact | None,
+        declared: Declaration | None,
+    ) -> None:
         self._folder = folder
         self._known = known
         self._around = around
+        self._declared = declared
         self._view = FolderView.of(folder, read)
         self._note = ""
         self._single_shards = False
@@ -128,6 +141,9 @@ class _FolderSurvey:
         catalogued = self._known.artifact_at(relative)
         if catalogued is not None:
             return self._catalogued(catalogued)
+        if self._declared is not None and self._declared.relative == relative:
+            stated = self._declared.applied_to(recognise_folder(self._view), is_directory=True)
+            return OpenArtifact(stated, is_catalogued=False, is_declared=True)
         if around is not None and self._belongs_to(around):
             return None
         sighting = recognise_folder(self._view)
@@ -171,9 +187,13 @@ class _FolderSurvey:
     def _sorted(self, owner: OpenArtifact | None, entry: SeenEntry) -> SortedEntry:
         if entry.type == DIRECTORY:
             return SortedEntry(entry, Belonging.FOLDER)
-        catalogued = self._known.artifact_at(join(self._folder.relative, entry.name))
+        path = join(self._folder.relative, entry.name)
+        catalogued = self._known.artifact_at(path)
         if catalogued is not None:
             return SortedEntry(entry, Belonging.CATALOGUED_FILE, catalogued)
+        if self._declared is not None and self._declared.relative == path:
+            recognised = recognise_file(self._view, entry.name) if entry.type == FILE else None
+            return SortedEntry(entry, Belonging.FILE, self._declared.applied_to(recognised, is_directory=False))
         if owner is not None and self._is_member(owner, entry):
             return SortedEntry(entry, Belonging.MEMBER)
         sighting = self._single(owner, entry)
@@ -190,13 +210,13 @@ class _FolderSurvey:
         ):
             owner.note_transient(inner)
             return owner.is_declared
-        if owner.is_declared:
-            return True
         carved_out = is_vocab_name(entry.name) and owner.sighting.kind in _DATA_KINDS
-        if entry.type not in (FILE, SYMLINK) or carved_out or not owner.admits(inner):
-            return False
-        owner.samples += bool(SAMPLE.fullmatch(entry.name))
-        return True
+        if owner.is_declared:
+            is_member = not carved_out or owner.sighting.kind is ArtifactKind.OTHER
+        else:
+            is_member = entry.type in (FILE, SYMLINK) and not carved_out and owner.admits(inner)
+        owner.samples += is_member and SAMPLE.fullmatch(entry.name) is not None
+        return is_member
 
     def _single(self, owner: OpenArtifact | None, entry: SeenEntry) -> Sighting | None:
         if entry.type != FILE or (owner is not None and owner.is_catalogued):

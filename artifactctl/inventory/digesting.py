@@ -1,0 +1,63 @@
+"""Digests of members: stored the first time, compared from then on."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from artifactctl.catalog import Catalog
+from artifactctl.domain.artifacts import Artifact
+from artifactctl.hosts.protocol import Host
+from artifactctl.inventory.copies import Copy
+from artifactctl.inventory.naming import shown
+from artifactctl.recognition.seen import join
+
+_DIGESTS_A_TRANSACTION = 2000
+
+
+def check_digests(
+    host: Host,
+    catalog: Catalog,
+    artifact: Artifact,
+    copy: Copy,
+    *,
+    now: datetime,
+    actor: str,
+    progress: Callable[[int], None] | None,
+) -> list[str]:
+    """Read every member; return those whose bytes are not the stored ones.
+
+    Members without a stored digest get theirs, also after an interruption, so that a later run goes on from there. The
+    artifact's content digest is stored when every member is as it was.
+    """
+    problems: list[str] = []
+    fresh: list[tuple[bytes, bytes]] = []
+    content = hashlib.sha256()
+    with catalog.reading() as reading:
+        stored = {relative: digest for relative, digest in reading.digests(artifact.artifact_id) if digest is not None}
+    for relative, letter, _size_bytes, _tokens in copy.members:
+        if letter != "f":
+            continue
+        path = join(copy.path, relative) if relative else copy.path
+        digest = bytes.fromhex(host.digest(path, progress=progress))
+        content.update(b"%b\0%b\n" % (relative, digest))
+        before = stored.pop(relative, None)
+        if before is None:
+            fresh.append((relative, digest))
+        elif before != digest:
+            problems.append(f"{shown(relative)}: its bytes are not those whose digest was stored")
+        if len(fresh) >= _DIGESTS_A_TRANSACTION:
+            _store(catalog, artifact, fresh, now=now, actor=actor)
+            fresh = []
+    _store(catalog, artifact, fresh, now=now, actor=actor)
+    if not problems:
+        with catalog.writing(actor, now) as writing:
+            writing.update_artifact(artifact.artifact_id, content_digest=content.hexdigest())
+    return problems
+
+
+def _store(
+    catalog: Catalog, artifact: Artifact, fresh: Sequence[tuple[bytes, bytes]], *, now: datetime, actor: str
+) -> None:
+    if fresh:
+        with catalog.writing(actor, now) as writing:
+            writing.set_digests(artifact.artifact_id, fresh)

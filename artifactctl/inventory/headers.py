@@ -1,0 +1,95 @@
+"""What the headers of a copy's members say, and whether each can be read."""
+
+from dataclasses import dataclass, field
+
+from artifactctl.domain.artifacts import Artifact, ArtifactKind
+from artifactctl.hosts.protocol import Host
+from artifactctl.inventory.copies import Copy
+from artifactctl.inventory.known import layout_of
+from artifactctl.inventory.naming import shown
+from artifactctl.recognition.contents import inspect
+from artifactctl.recognition.hidden_states import SAMPLE
+from artifactctl.recognition.manifests import MANIFEST_NAME, read_manifest
+from artifactctl.recognition.recognisers import recognise_folder
+from artifactctl.recognition.seen import Read, join
+from artifactctl.recognition.sightings import Layout
+from artifactctl.recognition.views import FolderView
+
+_CHECKED_AS_A_WHOLE = (Layout.HUGGING_FACE, Layout.DISTRIBUTED, Layout.SPECFORGE_TRAINING, Layout.VOCAB_MAP)
+_CORPORA = (ArtifactKind.RESPONSE_SET, ArtifactKind.MERGED_CORPUS)
+_STATE_SUFFIXES = (b".safetensors", b".ckpt", b".ckpt.gz")
+
+
+@dataclass(slots=True, kw_only=True)
+class Found:
+    """Sums over all readable members; None where no member told."""
+
+    tokens: int | None = None
+    records: int | None = None
+    problems: list[str] = field(default_factory=list)
+
+    def add(self, tokens: int | None, records: int | None) -> None:
+        """Add what one member holds."""
+        if tokens is not None:
+            self.tokens = (self.tokens or 0) + tokens
+        if records is not None:
+            self.records = (self.records or 0) + records
+
+
+def inspect_members(host: Host, artifact: Artifact, copy: Copy) -> Found:
+    """Read the header of every member; links are not followed, so they are not read."""
+    found = Found()
+
+    def read(relative: bytes, offset: int, length: int) -> bytes:
+        return host.read_range(join(copy.path, relative) if relative else copy.path, offset, length)
+
+    for relative, letter, size_bytes, _tokens in copy.members:
+        if letter == "f":
+            _inspect_one(host, artifact, copy, relative, size_bytes, found)
+    found.problems += _as_a_whole(artifact, copy, read)
+    return found
+
+
+def _inspect_one(host: Host, artifact: Artifact, copy: Copy, relative: bytes, size_bytes: int, found: Found) -> None:
+    path = join(copy.path, relative) if relative else copy.path
+    contents = inspect(host.read_range, path, size_bytes)
+    label = shown(relative or copy.path.rpartition(b"/")[2])
+    found.problems += [f"{label}: {problem}" for problem in contents.problems]
+    is_hidden_states = artifact.kind is ArtifactKind.HIDDEN_STATES
+    if is_hidden_states and not contents.problems and contents.tokens is None and path.endswith(_STATE_SUFFIXES):
+        found.problems.append(f"{label}: it holds no hidden states")
+    is_sample = SAMPLE.fullmatch(path.rpartition(b"/")[2]) is not None
+    found.add(
+        contents.tokens if is_hidden_states else None,
+        1 if is_hidden_states and is_sample and contents.tokens is not None else contents.records,
+    )
+
+
+def _as_a_whole(artifact: Artifact, copy: Copy, read: Read) -> list[str]:
+    """Return what is wrong with an artifact although each member by itself is whole."""
+    layout = layout_of(artifact)
+    if copy.top is None:
+        return []
+    view = FolderView.of(copy.top, read)
+    if layout is Layout.MANIFEST:
+        return _against_manifest(view, copy)
+    if layout not in _CHECKED_AS_A_WHOLE:
+        return []
+    sighting = recognise_folder(view)
+    if sighting is None:
+        return [f"it is no {layout.value} any more"]
+    return list(sighting.problems)
+
+
+def _against_manifest(view: FolderView, copy: Copy) -> list[str]:
+    size_bytes = view.files.get(MANIFEST_NAME)
+    manifest = read_manifest(view.read, MANIFEST_NAME, size_bytes) if size_bytes is not None else None
+    if manifest is None:
+        return ["its manifest is missing or unreadable"]
+    pending = dict(manifest.sizes)
+    problems = []
+    for relative, _letter, found_bytes, _tokens in copy.members:
+        listed_bytes = pending.pop(relative, found_bytes)
+        if listed_bytes != found_bytes:
+            problems.append(f"{shown(relative)}: {found_bytes} bytes, its manifest says {listed_bytes}")
+    return problems + [f"{shown(relative)}: its manifest lists it, it is not there" for relative in sorted(pending)]

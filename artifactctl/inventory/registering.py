@@ -1,0 +1,252 @@
+"""Registering by hand: a person says what something is, what it came from and what it cost."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from artifactctl.catalog import Catalog, PathTaken, Writing
+from artifactctl.catalog.artifact_changes import check_name
+from artifactctl.domain.artifacts import Artifact, ArtifactKind, Replica, ReplicaState, Run, RunState
+from artifactctl.domain.errors import HostFailure, UsageError
+from artifactctl.hosts.protocol import Host
+from artifactctl.inventory.failures import NothingThere, UnfitRoot
+from artifactctl.inventory.linking import link_in, supersede_in
+from artifactctl.inventory.naming import name_of, shown
+from artifactctl.inventory.outcomes import Outcomes, Progress
+from artifactctl.inventory.recording import CatalogRecorder, NewArtifact, NobodyRecords
+from artifactctl.inventory.stocktaking import Stocktaking
+from artifactctl.inventory.targets import Target, local_roots, require_recorded_volume, target_at
+from artifactctl.recognition.declarations import Declaration
+
+STAGES: Mapping[ArtifactKind, str] = {
+    ArtifactKind.RESPONSE_SET: "respond",
+    ArtifactKind.MERGED_CORPUS: "merge",
+    ArtifactKind.VOCAB_MAP: "vocab",
+    ArtifactKind.HIDDEN_STATES: "extraction",
+    ArtifactKind.CHECKPOINT: "training",
+    ArtifactKind.DRAFT_MODEL: "training",
+    ArtifactKind.MODEL: "other",
+    ArtifactKind.OTHER: "other",
+}
+"""The stage whose run makes artifacts of a kind."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """What a person says about an artifact. `inputs` are `NAME[:ROLE]`; `kind` None leaves it to recognition."""
+
+    kind: ArtifactKind | None = None
+    name: str = ""
+    inputs: tuple[str, ...] = ()
+    tokens: int | None = None
+    records: int | None = None
+    supersedes: str = ""
+    run_time: timedelta | None = None
+    cost_gpu_hours: float | None = None
+    cost_usd: float | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for what, value in (("tokens", self.tokens), ("records", self.records)):
+            if value is not None and value < 0:
+                raise UsageError(f"{what} cannot be negative: {value}", remedy=f"--{what} N")
+        if self.run_time is not None and self.run_time <= timedelta(0):
+            raise UsageError("a run takes longer than no time", remedy="--run-time 19h")
+        if self.name:
+            check_name(self.name)
+
+    @property
+    def tells_of_a_run(self) -> bool:
+        """Whether it says how long making the artifact took, or what it cost."""
+        return not (self.run_time is None and self.cost_gpu_hours is None and self.cost_usd is None)
+
+
+def register(
+    host: Host,
+    catalog: Catalog,
+    path: bytes,
+    statement: Statement,
+    *,
+    now: datetime,
+    actor: str,
+    progress: Progress | None = None,
+) -> Artifact:
+    """Catalog what is at `path` as one artifact, or restate what is catalogued there already.
+
+    Every file below becomes a member, save those of other artifacts inside (a checkpoint in a run). All statements
+    hold or none does. OutsideRoots when the path lies below no managed root.
+    """
+    target = _target(host, catalog, path)
+    recorder = CatalogRecorder(catalog, target.root, hostname=host.identify().hostname, actor=actor, now=now)
+    with catalog.reading() as reading:
+        known = reading.artifact_at(target.root.root_id, target.relative)
+    if known is not None and any(_is_here(replica, target) for replica in known.replicas):
+        return _restate(host, catalog, recorder, target, known, statement, now=now, actor=actor)
+    _refuse_part_of_another(catalog, target)
+    new = _measure(host, catalog, target, statement, progress)
+    listed = recorder.list_beforehand(new)
+    with catalog.writing(actor, now) as writing:
+        artifact = recorder.add_in(writing, new, listed, labels=dict(statement.labels))
+        recorder.audit_in(
+            writing,
+            "registered",
+            artifact.name,
+            target.relative,
+            allocated_bytes=new.measured.allocated_bytes,
+            reason="declared",
+            kind=artifact.kind.value,
+            files=new.measured.files,
+            member_digest=new.measured.member_digest,
+        )
+        return _state(host, writing, recorder, target, artifact, statement)
+
+
+def _target(host: Host, catalog: Catalog, path: bytes) -> Target:
+    with catalog.reading() as reading:
+        target = target_at(host, local_roots(host, reading), path)
+    if not target.relative:
+        raise UnfitRoot(
+            f"{shown(path)} is the root {target.root.name} itself",
+            remedy="register a folder below it, or make its parent the root",
+        )
+    require_recorded_volume(host, target.root, catalog_id=catalog.lineage_id)
+    return target
+
+
+def _refuse_part_of_another(catalog: Catalog, target: Target) -> None:
+    """Refuse a path that is, or holds, members of an artifact around it: no file is in two artifacts."""
+    with catalog.reading() as reading:
+        for artifact in reading.artifacts_above(target.root.root_id, target.relative):
+            for replica in artifact.replicas:
+                if replica.root.root_id != target.root.root_id or not target.relative.startswith(
+                    replica.relative + b"/"
+                ):
+                    continue
+                inner = target.relative[len(replica.relative) + 1 :]
+                if any(m[0] == inner or m[0].startswith(inner + b"/") for m in reading.members(artifact.artifact_id)):
+                    raise PathTaken(
+                        f"{shown(target.absolute)} is part of {artifact.name}",
+                        remedy=f"artifactctl show {artifact.name}",
+                    )
+
+
+def _is_here(replica: Replica, target: Target) -> bool:
+    return (
+        replica.root.root_id == target.root.root_id
+        and replica.relative == target.relative
+        and replica.state in (ReplicaState.LIVE, ReplicaState.BUILDING)
+    )
+
+
+def _measure(
+    host: Host, catalog: Catalog, target: Target, statement: Statement, progress: Progress | None
+) -> NewArtifact:
+    if host.identity(target.absolute) is None:
+        raise NothingThere(f"nothing is at {shown(target.absolute)}", remedy="check the path")
+    keeper = _KeepOne(target.relative)
+    outcomes = Outcomes(target.root, keeper, host_time=host.now(), progress=progress)
+    declaration = Declaration(relative=target.relative, kind=statement.kind)
+    Stocktaking(host, catalog, target, outcomes, declared=declaration).run()
+    report = outcomes.report()
+    if keeper.kept is None:
+        if report.problems:
+            raise HostFailure(report.problems[-1], remedy="make the folder readable, or run the command with sudo")
+        raise NothingThere(f"{shown(target.absolute)} holds no file of its own", remedy="check the path")
+    sighting = keeper.kept.sighting
+    stated = replace(
+        sighting,
+        tokens=sighting.tokens if statement.tokens is None else statement.tokens,
+        records=sighting.records if statement.records is None else statement.records,
+    )
+    name = statement.name or name_of(target.root, target.relative)
+    return replace(keeper.kept, name=name, sighting=stated)
+
+
+def _restate(
+    host: Host,
+    catalog: Catalog,
+    recorder: CatalogRecorder,
+    target: Target,
+    known: Artifact,
+    statement: Statement,
+    *,
+    now: datetime,
+    actor: str,
+) -> Artifact:
+    with catalog.writing(actor, now) as writing:
+        artifact = writing.update_artifact(
+            known.artifact_id,
+            name=statement.name or None,
+            kind=statement.kind,
+            tokens=statement.tokens,
+            records=statement.records,
+            labels=dict(known.labels) | dict(statement.labels) if statement.labels else None,
+        )
+        recorder.audit_in(
+            writing,
+            "restated",
+            artifact.name,
+            target.relative,
+            allocated_bytes=artifact.allocated_bytes,
+            name_before=known.name,
+            kind_before=known.kind.value,
+            kind=artifact.kind.value,
+            tokens=artifact.tokens,
+            records=artifact.records,
+        )
+        return _state(host, writing, recorder, target, artifact, statement)
+
+
+def _state(
+    host: Host,
+    writing: Writing,
+    recorder: CatalogRecorder,
+    target: Target,
+    artifact: Artifact,
+    statement: Statement,
+) -> Artifact:
+    """Record inputs, successor and run within the caller's transaction."""
+    hostname = host.identify().hostname
+    edges = [link_in(host, writing, artifact, word, hostname=hostname) for word in statement.inputs]
+    if statement.supersedes:
+        supersede_in(host, writing, statement.supersedes, artifact.name, hostname=hostname)
+    if statement.tells_of_a_run:
+        run = _add_run(writing, artifact, statement, inputs=[edge.parent_id for edge in edges])
+        recorder.audit_in(
+            writing,
+            "run_recorded",
+            artifact.name,
+            target.relative,
+            stage=run.stage,
+            duration_seconds=run.duration_seconds,
+            cost_gpu_hours=run.cost_gpu_hours,
+            cost_usd=run.cost_usd,
+        )
+    return writing.artifact_by_id(artifact.artifact_id) or artifact
+
+
+def _add_run(writing: Writing, artifact: Artifact, statement: Statement, *, inputs: Sequence[int]) -> Run:
+    duration = statement.run_time
+    return writing.add_run(
+        STAGES[artifact.kind],
+        state=RunState.SUCCEEDED,
+        duration_seconds=duration.total_seconds() if duration is not None else None,
+        cost_gpu_hours=statement.cost_gpu_hours,
+        cost_usd=statement.cost_usd,
+        inputs=inputs,
+        outputs=(artifact.artifact_id,),
+    )
+
+
+class _KeepOne(NobodyRecords):
+    """Records nothing and keeps the one artifact that was declared."""
+
+    def __init__(self, relative: bytes) -> None:
+        self._relative = relative
+        self.kept: NewArtifact | None = None
+
+    def register(self, new: Sequence[NewArtifact]) -> tuple[str, ...]:
+        for item in new:
+            if item.sighting.relative == self._relative:
+                self.kept = item
+        return super().register(new)

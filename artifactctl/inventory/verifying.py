@@ -1,0 +1,167 @@
+"""Verifying: is every member there, is it whole, is it what was declared, is it still the same bytes.
+
+Each level includes those before it. What was reached is stored with the fingerprint of the moment: a later change of
+anything below makes the verification worthless, and whoever relies on it compares fingerprints.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from artifactctl.catalog import Catalog
+from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, VerifyLevel
+from artifactctl.domain.errors import HostFailure
+from artifactctl.hosts.protocol import Host
+from artifactctl.inventory.copies import Copy, read_copy
+from artifactctl.inventory.declared import compare_with_declared
+from artifactctl.inventory.digesting import check_digests
+from artifactctl.inventory.failures import UnknownName
+from artifactctl.inventory.headers import Found, inspect_members
+from artifactctl.inventory.naming import shown
+from artifactctl.inventory.recording import CatalogRecorder
+from artifactctl.inventory.targets import artifact_meant, local_roots, require_recorded_volume
+
+MOST_PROBLEMS = 50
+"""Problems beyond are counted, not listed."""
+
+Progress = Callable[[int], None]
+"""progress(bytes read since the last call)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyResult:
+    """The verification of one copy. `tokens` and `records` are what was found, None where nothing was counted."""
+
+    name: str
+    path: bytes
+    ok: bool
+    level: VerifyLevel
+    problems: tuple[str, ...]
+    tokens: int | None = None
+    records: int | None = None
+
+
+def verify(
+    host: Host,
+    catalog: Catalog,
+    name: str,
+    *,
+    now: datetime,
+    actor: str,
+    level: VerifyLevel = VerifyLevel.HEADERS,
+    progress: Progress | None = None,
+) -> tuple[VerifyResult, ...]:
+    """Verify every living copy of an artifact on this machine and store the outcome; one result a copy."""
+    with catalog.reading() as reading:
+        artifact = artifact_meant(host, reading, name)
+        here = {root.root_id for root in local_roots(host, reading)}
+    replicas = [r for r in artifact.replicas if r.state in _VERIFIABLE and r.root.root_id in here]
+    if not replicas:
+        raise UnknownName(f"{artifact.name} has no living copy on this machine", remedy=f"artifactctl show {name}")
+    return tuple(
+        _verify_copy(host, catalog, artifact, replica, level, now=now, actor=actor, progress=progress)
+        for replica in replicas
+    )
+
+
+_VERIFIABLE = (ReplicaState.LIVE, ReplicaState.BUILDING)
+
+
+def verify_all(
+    host: Host,
+    catalog: Catalog,
+    *,
+    now: datetime,
+    actor: str,
+    level: VerifyLevel = VerifyLevel.HEADERS,
+    progress: Progress | None = None,
+) -> Iterator[VerifyResult]:
+    """Verify everything that has a living copy on this machine, by name."""
+    with catalog.reading() as reading:
+        here = {root.root_id for root in local_roots(host, reading)}
+        names = [
+            artifact.name
+            for artifact in reading.artifacts(state=ReplicaState.LIVE)
+            if any(r.state is ReplicaState.LIVE and r.root.root_id in here for r in artifact.replicas)
+        ]
+    for name in names:
+        yield from verify(host, catalog, name, now=now, actor=actor, level=level, progress=progress)
+
+
+def _verify_copy(
+    host: Host,
+    catalog: Catalog,
+    artifact: Artifact,
+    replica: Replica,
+    level: VerifyLevel,
+    *,
+    now: datetime,
+    actor: str,
+    progress: Progress | None,
+) -> VerifyResult:
+    require_recorded_volume(host, replica.root, catalog_id=catalog.lineage_id)
+    problems: list[str] = []
+    found = Found()
+    fingerprint = ""
+    try:
+        copy = read_copy(host, catalog, artifact, replica)
+        fingerprint = copy.fingerprint
+        problems += copy.problems
+        if level is not VerifyLevel.MEMBERS:
+            found = inspect_members(host, artifact, copy)
+            problems += [*found.problems, *compare_with_declared(artifact, replica, found)]
+        if level is VerifyLevel.DIGESTS and not copy.problems:
+            problems += check_digests(host, catalog, artifact, copy, now=now, actor=actor, progress=progress)
+        problems += _changed_meanwhile(host, catalog, artifact, replica, copy)
+    except HostFailure as failure:
+        problems.append(failure.message)
+    result = VerifyResult(
+        name=artifact.name,
+        path=replica.root.path + b"/" + replica.relative,
+        ok=not problems,
+        level=level,
+        problems=_shortened(problems),
+        tokens=found.tokens,
+        records=found.records,
+    )
+    _store(host, catalog, replica, result, fingerprint, now=now, actor=actor)
+    return result
+
+
+def _changed_meanwhile(
+    host: Host, catalog: Catalog, artifact: Artifact, replica: Replica, before: Copy
+) -> tuple[str, ...]:
+    after = read_copy(host, catalog, artifact, replica)
+    if after.fingerprint == before.fingerprint:
+        return ()
+    return (f"{shown(replica.relative)} changed while it was being verified",)
+
+
+def _shortened(problems: list[str]) -> tuple[str, ...]:
+    if len(problems) <= MOST_PROBLEMS:
+        return tuple(problems)
+    return (*problems[:MOST_PROBLEMS], f"and {len(problems) - MOST_PROBLEMS} problems more")
+
+
+def _store(
+    host: Host,
+    catalog: Catalog,
+    replica: Replica,
+    result: VerifyResult,
+    fingerprint: str,
+    *,
+    now: datetime,
+    actor: str,
+) -> None:
+    recorder = CatalogRecorder(catalog, replica.root, hostname=host.identify().hostname, actor=actor, now=now)
+    with catalog.writing(actor, now) as writing:
+        writing.set_verified(replica.replica_id, result.level, fingerprint, ok=result.ok, problems=result.problems)
+        recorder.audit_in(
+            writing,
+            "verified" if result.ok else "verification_failed",
+            result.name,
+            replica.relative,
+            level=result.level.value,
+            fingerprint=fingerprint,
+            problems=list(result.problems),
+        )
