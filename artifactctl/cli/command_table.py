@@ -13,12 +13,17 @@ SECTIONS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
         "Set up",
         {
             "init": (f"{_FOLDER}.init:init", "Create or upgrade the catalog."),
+            "root": (f"{_FOLDER}.root:root", "Say below which folders artifactctl may act."),
             "completion": (f"{_FOLDER}.completion:completion", "Print the completion script for a shell."),
         },
     ),
     (
         "What is there",
         {
+            "scan": (
+                f"{_FOLDER}.stock:scan",
+                "Recognise and register what is there; report drift, strays and bytes that are nobody's.",
+            ),
             "ls": (f"{_FOLDER}.browse:ls", "List artifacts."),
             "show": (f"{_FOLDER}.browse:show", "Show everything known about one artifact."),
             "lineage": (f"{_FOLDER}.browse:lineage", "Show what an artifact was made from and used for."),
@@ -32,6 +37,14 @@ SECTIONS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
     (
         "What it is",
         {
+            "register": (
+                f"{_FOLDER}.stock:register",
+                "Say what the thing at PATH is, what it was made from and what it cost.",
+            ),
+            "verify": (
+                f"{_FOLDER}.stock:verify",
+                "Check that every member is there, whole, and what was declared; exits 3 when not.",
+            ),
             "link": (f"{_FOLDER}.linking:link", "Record what an artifact was made from."),
             "supersede": (f"{_FOLDER}.linking:supersede", "Record that one artifact takes the place of another."),
             "record": (f"{_FOLDER}.linking:record", "Record measurements of an artifact made elsewhere."),

@@ -197,10 +197,13 @@ class LocalAct:
 
     def lock(self, root: Root) -> RootLock:
         """Take the root's exclusive operation lock; `Busy` (with the holder's name) when somebody has it."""
-        with _failures(f"locking {root.name}"), self._opened(root) as folder:
-            lock = LocalLock(rootlock.RootLock(folder), lambda: self._forget(root.path))
+        lock = self._take_lock(root, lambda: self._forget(root.path))
         self._locks[root.path] = lock
         return lock
+
+    def _take_lock(self, root: Root, forget: Callable[[], None]) -> LocalLock:
+        with _failures(f"locking {root.name}"), self._opened(root) as folder:
+            return LocalLock(rootlock.RootLock(folder), forget)
 
     def _forget(self, path: bytes) -> None:
         self._locks.pop(path, None)
@@ -219,7 +222,7 @@ class LocalAct:
                 f"{doing} was not begun: the lock of {root.name} was lost to somebody else",
                 remedy="`artifactctl doctor` shows unfinished operations; then try again",
             )
-        lock = held or self.lock(root)
+        lock = held or self._take_lock(root, lambda: None)
         try:
             with _failures(doing), self._opened(root) as folder:
                 yield folder, lock

@@ -254,7 +254,7 @@ class Host(Protocol):
         ...
 
     def confirm(self, root: Root, operation: str) -> None:
-        """Journal QUARANTINED: the second look was clear."""
+        """Journal QUARANTINED: the second look was clear, or an announced restore or purge did not begin."""
         ...
 
     def keep(self, root: Root, operation: str, reason: str) -> None:

@@ -4,7 +4,7 @@ The journal decides where bytes are, the catalog what is permitted: what it did 
 """
 
 from artifactctl.catalog import Writing
-from artifactctl.domain.artifacts import ArtifactKind, ReplicaState, Root
+from artifactctl.domain.artifacts import Artifact, ArtifactKind, Replica, ReplicaState, Root
 from artifactctl.domain.operations import OperationRecord
 from artifactctl.reclaim.workplace import Workplace, record
 
@@ -25,20 +25,7 @@ def strangers(workplace: Workplace, root: Root) -> tuple[OperationRecord, ...]:
 def import_operation(workplace: Workplace, root: Root, found: OperationRecord) -> str:
     """Record one of them with a replica in quarantine; returns the name it was given."""
     with workplace.catalog.writing(workplace.actor, workplace.clock()) as writing:
-        artifact = writing.add_artifact(_free_name(writing, found), ArtifactKind.OTHER)
-        replica = writing.add_replica(
-            artifact.artifact_id,
-            root.root_id,
-            found.original,
-            is_directory=True,
-            files=0,
-            apparent_bytes=0,
-            allocated_bytes=found.allocated_bytes,
-            member_digest="",
-            fingerprint=found.fingerprint,
-            observed_at=workplace.clock(),
-            state=ReplicaState.QUARANTINED,
-        )
+        artifact, replica = _known_copy(writing, root, found) or _new_copy(writing, workplace, root, found)
         writing.add_operation(
             found.operation,
             replica.replica_id,
@@ -59,6 +46,35 @@ def import_operation(workplace: Workplace, root: Root, found: OperationRecord) -
             operation=found.operation,
         )
     return artifact.name
+
+
+def _known_copy(writing: Writing, root: Root, found: OperationRecord) -> tuple[Artifact, Replica] | None:
+    """Return the copy that this catalog believes to be live where the operation took something away, set aside now."""
+    artifact = writing.artifact_at(root.root_id, found.original)
+    for replica in artifact.replicas if artifact is not None else ():
+        if replica.root.root_id == root.root_id and replica.relative == found.original and artifact is not None:
+            expected = {ReplicaState.LIVE, ReplicaState.MISSING}
+            writing.change_state(replica.replica_id, expected=expected, to=ReplicaState.QUARANTINED)
+            return artifact, replica
+    return None
+
+
+def _new_copy(writing: Writing, workplace: Workplace, root: Root, found: OperationRecord) -> tuple[Artifact, Replica]:
+    artifact = writing.add_artifact(_free_name(writing, found), ArtifactKind.OTHER)
+    replica = writing.add_replica(
+        artifact.artifact_id,
+        root.root_id,
+        found.original,
+        is_directory=True,
+        files=0,
+        apparent_bytes=0,
+        allocated_bytes=found.allocated_bytes,
+        member_digest="",
+        fingerprint=found.fingerprint,
+        observed_at=workplace.clock(),
+        state=ReplicaState.QUARANTINED,
+    )
+    return artifact, replica
 
 
 def _free_name(writing: Writing, found: OperationRecord) -> str:

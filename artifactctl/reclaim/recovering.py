@@ -120,6 +120,8 @@ def _abandon(workplace: Workplace, item: Unfinished) -> None:
 
 def _look_again(workplace: Workplace, item: Unfinished) -> None:
     host, operation = workplace.host, item.found.operation
+    if item.found.event is JournalEvent.INTENDED:
+        host.set_aside(item.root, operation)  # the rename is done; it fsyncs both parents and journals that
     with workplace.catalog.reading() as reading:
         replica = _replica(reading, item.known) if item.known is not None else None
     in_use = replica is None or bool(second_look(workplace, replica, operation, item.found.fingerprint))
@@ -151,7 +153,10 @@ def _finish_restore(workplace: Workplace, item: Unfinished) -> None:
 
 
 def _record_restored(workplace: Workplace, item: Unfinished) -> None:
-    _bring_in_line(workplace, item, JournalEvent.RESTORED, relative=item.found.restored_to or item.found.original)
+    place = item.found.restored_to or item.found.original
+    to = ManagedPath(root=item.root.path, relative=place)
+    workplace.host.put_back(item.root, item.found.operation, to=to, reason=item.step.sentence)  # journals it
+    _bring_in_line(workplace, item, JournalEvent.RESTORED, relative=place)
 
 
 def _complete_purge(workplace: Workplace, item: Unfinished) -> None:

@@ -1,5 +1,6 @@
 """Putting back what lies in quarantine: same tree, same inodes, never over anything."""
 
+from artifactctl.catalog import Writing
 from artifactctl.domain.artifacts import ReplicaState
 from artifactctl.domain.errors import Refused
 from artifactctl.domain.identity import ManagedPath
@@ -31,6 +32,7 @@ def restore_step(
     root = item.replica.root
     must_hold(lock, root)
     with workplace.catalog.writing(workplace.actor, workplace.clock()) as writing:
+        _refuse_catalogued_place(writing, item, place)
         expected = {ReplicaState.QUARANTINED}
         writing.change_state(item.replica.replica_id, expected=expected, to=ReplicaState.RESTORING)
         writing.update_operation(operation, state=JournalEvent.RESTORE_INTENDED)
@@ -76,6 +78,20 @@ def record_restored(workplace: Workplace, item: Quarantined, place: ManagedPath,
         path=place.absolute,
         allocated_bytes=item.replica.allocated_bytes,
     )
+
+
+def _refuse_catalogued_place(writing: Writing, item: Quarantined, place: ManagedPath) -> None:
+    """Refuse a place at which the catalog knows something else, whatever is on disk, before anything moves."""
+    other = writing.artifact_at(item.replica.root.root_id, place.relative)
+    mine = {item.replica.replica_id}
+    if other is not None and any(
+        r.relative == place.relative and r.replica_id not in mine and r.state is not ReplicaState.GONE
+        for r in other.replicas
+    ):
+        raise Refused(
+            f"{item.artifact.name} was not put back: the catalog knows {other.name} at {shown(place.absolute)}",
+            remedy=f"`artifactctl quarantine restore {item.artifact.name} --to PATH`, or scan if that one is gone",
+        )
 
 
 def _still_in_quarantine(workplace: Workplace, item: Quarantined, place: ManagedPath, outcome: PutBack) -> None:

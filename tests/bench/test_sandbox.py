@@ -63,8 +63,6 @@ def _all_command_lines() -> str:
     for process in Path("/proc").glob("[0-9]*"):
         try:
             found.append((process / "cmdline").read_bytes().decode(errors="replace"))
-        except ProcessLookupError:
+        except (FileNotFoundError, ProcessLookupError):
             continue  # it ended while we looked
-        except FileNotFoundError:
-            continue
     return "\n".join(found)

@@ -118,8 +118,13 @@ class Quarantine:
         return None
 
     def confirm(self, name: str) -> None:
-        """Journal that the second look was clear."""
-        Operation.read(self.ledger, name).require(JournalEvent.RENAMED, JournalEvent.QUARANTINED)
+        """Journal that it stays in quarantine: the second look was clear, or a restore or purge did not begin."""
+        operation = Operation.read(self.ledger, name)
+        operation.require(
+            JournalEvent.RENAMED, JournalEvent.QUARANTINED, JournalEvent.RESTORE_INTENDED, JournalEvent.PURGE_INTENDED
+        )
+        if not self.disk.exists(operation.content):
+            raise HostFailure(f"nothing of operation {name} lies in quarantine")
         self.record(name, JournalEvent.QUARANTINED)
 
     def keep(self, name: str, reason: str) -> None:
@@ -179,7 +184,7 @@ class Quarantine:
     def abandon(self, name: str, reason: str) -> None:
         """Journal that the rename never happened, and remove the folder that waited for it."""
         operation = Operation.read(self.ledger, name)
-        operation.require(JournalEvent.INTENDED)
+        operation.require(JournalEvent.INTENDED, JournalEvent.RENAMED)
         if self.disk.exists(operation.content):
             raise HostFailure(f"operation {name} was renamed into quarantine: it cannot be abandoned")
         self.record(name, JournalEvent.ABANDONED, reason=reason)

@@ -16,7 +16,6 @@ from artifactctl.hosts.probe import folders, walking
 from artifactctl.hosts.probe.observing import observe_path
 from artifactctl.hosts.protocol import EntryType
 
-
 LEVELS = 1500
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from artifactctl import audit
 from artifactctl.catalog import Catalog, create_or_upgrade
 from artifactctl.domain.artifacts import Artifact, Root
+from artifactctl.domain.stock import ScanReport
 from artifactctl.hosts.local_act import LocalAct
 from artifactctl.hosts.local_look import LocalLook
-from artifactctl.inventory.reports import ScanReport
 from artifactctl.inventory.roots import add_root
 from artifactctl.inventory.scanning import look, scan
 

@@ -1,4 +1,4 @@
-"""A system test cleans up after itself: no mount, no loop device and no process may outlive it."""
+"""A system test cleans up after itself: no mount and no child process may outlive it."""
 
 from collections.abc import Iterator
 from pathlib import Path

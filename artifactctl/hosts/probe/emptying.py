@@ -61,7 +61,6 @@ class Emptying:
     def run(self, members: Iterator[Member]) -> None:
         """Unlink what matches. The manifest must have been read to its end before."""
         try:
-            self._check_batch()
             for member in members:
                 self._deal_with(member)
             self._leave_to(0)
@@ -80,6 +79,9 @@ class Emptying:
             self._skipped_depth = None
         self._leave_to(member.depth)
         name = member.name if member.depth else places.CONTENT
+        if member.kind != "d":
+            self._wait_for_turn()
+        self._check_batch()
         try:
             status = kernel.statx(name, self._folder_fd())
         except FileNotFoundError:
@@ -105,7 +107,6 @@ class Emptying:
             self._skipped_depth = member.depth
 
     def _enter(self, member: Member, name: bytes) -> None:
-        self._check_batch()
         try:
             if self._stack is None:
                 self._stack = FolderStack(os.open(name, _FOLDER, dir_fd=self._holding_fd))
@@ -122,8 +123,6 @@ class Emptying:
             raise Stopped(f"{os.fsdecode(self._shown(b''))}: another folder took its place")
 
     def _unlink(self, member: Member, name: bytes, status: kernel.FileStatus) -> None:
-        self._wait_for_turn()
-        self._check_batch()
         try:
             os.unlink(name, dir_fd=self._folder_fd())
         except FileNotFoundError:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from typing import Any, Callable, Dict, Optional
 
-from artifactctl.hosts.probe import manifest, places, renaming, room
+from artifactctl.hosts.probe import durable, manifest, places, renaming, room
 from artifactctl.hosts.probe.emptying import Emptying, Pace
 from artifactctl.hosts.probe.failures import ProbeFailure
 from artifactctl.hosts.probe.operation import Operation
@@ -44,7 +44,7 @@ def begin_purge(root: RootFolder, name: str) -> None:
                 ),
             )
             reached("begin-purge:renamed")
-    os.fsync(root.quarantine_fd)
+    durable.flush_folder(root.quarantine_fd)
     reached("begin-purge:synced")
     operation.record("purging")
     reached("begin-purge:journalled")
@@ -71,7 +71,16 @@ def purge(
     May be called again after an interruption: what is absent counts as done.
     """
     operation = Operation(root, name)
-    operation.require(("purging",), "purged")
+    operation.require(("purging", "purged"), "purged")
+    if operation.event == "purged":  # by a call whose caller died before it heard of it
+        return {
+            "complete": True,
+            "removed_files": 0,
+            "removed_bytes": 0,
+            "mismatched": [],
+            "errors": [],
+            "interrupted": False,
+        }
     reached("purge:begun")
     folder_fd, purging = operation.open_folder()
     with closing(folder_fd):
@@ -96,7 +105,7 @@ def _conclude(operation: Operation, holding_fd: int, emptying: Emptying) -> Dict
     gone = not renaming.exists(places.CONTENT, holding_fd)
     if gone and not emptying.interrupted:
         reached("purge:emptied")
-        os.fsync(holding_fd)
+        durable.flush_folder(holding_fd)
         reached("purge:synced")
         operation.record("purged")
         reached("purge:journalled")

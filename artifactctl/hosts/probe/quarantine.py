@@ -14,7 +14,7 @@ import os
 from contextlib import suppress
 from typing import Any, Dict, Optional
 
-from artifactctl.hosts.probe import fingerprint, kernel, manifest, membership, note, places, renaming, room
+from artifactctl.hosts.probe import durable, fingerprint, kernel, manifest, membership, note, places, renaming, room
 from artifactctl.hosts.probe.alone import InUse, held_alone
 from artifactctl.hosts.probe.failures import ProbeFailure
 from artifactctl.hosts.probe.fingerprint import PathByDepth
@@ -71,7 +71,7 @@ def _write_down(root: RootFolder, folder_fd: int, details: Dict[str, Any]) -> Di
     noted = {**details, "fingerprint": _write_manifest(root, folder_fd, details)}
     reached("intend:manifest-written")
     room.with_room(root.private_fd, lambda: note.write(folder_fd, noted))
-    os.fsync(folder_fd)
+    durable.flush_folder(folder_fd)
     reached("intend:note-written")
     return noted
 
@@ -176,7 +176,10 @@ def _outcome_of(error: OSError) -> str:
 
 
 def _move(operation: Operation, parent_fd: int, target: bytes, holding_fd: int) -> str:
-    if status_at(holding_fd, places.CONTENT) is None:
+    there = status_at(holding_fd, places.CONTENT)
+    if there is not None and not matches(operation.identity, there):
+        return "occupied"  # somebody else's: it was not us who put it there, so it is not ours to move
+    if there is None:
         reached("set-aside:checked")
         try:
             with held_alone(parent_fd, target):
@@ -193,8 +196,8 @@ def _move(operation: Operation, parent_fd: int, target: bytes, holding_fd: int) 
     if moved is None or not matches(operation.identity, moved):
         renaming.rename_publicly(holding_fd, places.CONTENT, parent_fd, target)
         return "replaced"
-    os.fsync(parent_fd)
-    os.fsync(holding_fd)
+    durable.flush_folder(parent_fd)
+    durable.flush_folder(holding_fd)
     reached("set-aside:synced")
     operation.record("renamed")
     reached("set-aside:journalled")
@@ -202,9 +205,14 @@ def _move(operation: Operation, parent_fd: int, target: bytes, holding_fd: int) 
 
 
 def confirm(root: RootFolder, name: str) -> None:
-    """Journal that the second look was clear."""
+    """Journal that it stays in quarantine: the second look was clear, or a restore or purge did not begin."""
     operation = Operation(root, name)
-    operation.require(("renamed", "quarantined"), "confirmed")
+    operation.require(("renamed", "quarantined", "restore_intended", "purge_intended"), "confirmed")
+    if operation.content() is None:
+        raise ProbeFailure(
+            f"operation {name} cannot be confirmed: nothing of it lies in quarantine",
+            remedy="`artifactctl doctor` looks where it is",
+        )
     operation.record("quarantined")
 
 
@@ -218,7 +226,7 @@ def keep(root: RootFolder, name: str, reason: str) -> None:
 def abandon(root: RootFolder, name: str, reason: str) -> None:
     """Journal that an intended rename never happened, and give its folder back."""
     operation = Operation(root, name)
-    operation.require(("intended",), "abandoned")
+    operation.require(("intended", "renamed"), "abandoned")
     if operation.content() is not None:
         raise ProbeFailure(
             f"operation {name} cannot be abandoned: its content lies in quarantine",

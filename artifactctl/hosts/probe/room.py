@@ -66,7 +66,7 @@ def make_room(private_fd: int, quarantine_fd: int) -> None:
     _widen(quarantine_fd)
     for _ in range(SPARE_FOLDERS - len(spare_folders(quarantine_fd))):
         _make_spare(quarantine_fd)
-    os.fsync(quarantine_fd)
+    durable.flush_folder(quarantine_fd)
 
 
 def make_room_if_plenty(private_fd: int, quarantine_fd: int) -> None:
@@ -98,7 +98,7 @@ def _make_ballast(private_fd: int) -> None:
         for number in range(BALLAST_FILES):
             if str(number) not in present:
                 _fill_ballast(b"%d" % number, folder)
-        os.fsync(folder)
+        durable.flush_folder(folder)
     finally:
         os.close(folder)
 
@@ -131,7 +131,7 @@ def _make_spare(quarantine_fd: int) -> None:
     try:
         durable.fill_file(places.MANIFEST, folder, bytes(4096), MANIFEST_AHEAD_BYTES)
         durable.fill_file(places.NOTE, folder, b" " * 4096, NOTE_AHEAD_BYTES)
-        os.fsync(folder)
+        durable.flush_folder(folder)
     finally:
         os.close(folder)
 
@@ -143,7 +143,7 @@ def take_folder(private_fd: int, quarantine_fd: int, name: bytes) -> int:
         with_room(private_fd, lambda: rename_privately(quarantine_fd, spares[0], quarantine_fd, name))
     else:
         with_room(private_fd, lambda: make_folder(name, quarantine_fd))
-    os.fsync(quarantine_fd)
+    durable.flush_folder(quarantine_fd)
     return os.open(name, _FOLDER, dir_fd=quarantine_fd)
 
 
@@ -172,7 +172,7 @@ def give_back_folder(private_fd: int, quarantine_fd: int, name: bytes) -> None:
         except OSError as error:
             if error.errno not in NO_ROOM:
                 raise
-    os.fsync(quarantine_fd)
+    durable.flush_folder(quarantine_fd)
 
 
 def _spare_name() -> bytes:

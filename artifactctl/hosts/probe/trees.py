@@ -96,7 +96,8 @@ class TreeSummary(Visitor):
         known.met += 1
 
     def _date(self, relative: bytes, letter: str, status: kernel.FileStatus) -> None:
-        changed = max(status.modified_ns, status.changed_ns)
+        # a rename into quarantine changes the target's own ctime: it must not look recently changed by that
+        changed = max(status.modified_ns, status.changed_ns) if relative else status.modified_ns
         if changed > self._changed[0]:
             self._changed = (changed, relative)
         # folders and links are read by every look, ours included
