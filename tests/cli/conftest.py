@@ -62,9 +62,10 @@ def plug_in(tmp_path, environment) -> Callable[[str], None]:
 
 
 @pytest.fixture
-def shop(tmp_path) -> Shop:
-    """Return an empty place to run commands in: no catalog, no root."""
+def shop(tmp_path, monkeypatch) -> Shop:
+    """Return an empty place to run commands in, with the volume as working directory: no catalog, no root."""
     (tmp_path / "volume").mkdir()
+    monkeypatch.chdir(tmp_path / "volume")
     return Shop(folder=tmp_path)
 
 

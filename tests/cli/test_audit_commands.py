@@ -28,12 +28,12 @@ def actions(result):
 @pytest.mark.parametrize(
     ("words", "found"),
     [
-        ([], ["hold.add", "measurement.record", "hold.release"]),
+        ([], ["hold.add", "measured", "hold.release"]),
         (["--artifact", "scratch/hs-old"], ["hold.add", "hold.release"]),
         (["--artifact", "hs-old"], ["hold.add", "hold.release"]),
         (["--action", "hold.add"], ["hold.add"]),
-        (["--since", "36h"], ["measurement.record", "hold.release"]),
-        (["--until", "2026-12-01T13:00Z"], ["hold.add", "measurement.record"]),
+        (["--since", "36h"], ["measured", "hold.release"]),
+        (["--until", "2026-12-01T13:00Z"], ["hold.add", "measured"]),
         (["--actor", "nobody@nowhere"], []),
     ],
     ids=["all", "by name", "by path", "by action", "since", "until", "by actor"],
@@ -93,6 +93,6 @@ def test_export_writes_lines_that_hold_their_hashes(told, tmp_path):
     assert written == told.run("audit", "export").stdout
     assert [json.loads(line)["action"] for line in written.splitlines()] == [
         "hold.add",
-        "measurement.record",
+        "measured",
         "hold.release",
     ]

@@ -225,7 +225,7 @@ def test_a_link_that_would_make_a_circle_is_refused(stocked):
     refused = stocked.run("link", "corpus", "--input", "hs-old:extracted_from")
 
     assert refused.exit_code == 4
-    assert events(stocked, "lineage.link") == []
+    assert events(stocked, "linked") == []
 
 
 def test_supersede_and_record_are_audited(stocked):
@@ -234,7 +234,7 @@ def test_supersede_and_record_are_audited(stocked):
 
     assert payload(recorded)["metrics"] == {"accept_len": 2.1}
     assert payload(stocked.run("show", "map", "--json"))["superseded_by"] == "scratch/hs-new"
-    assert len(events(stocked, "artifact.supersede")) == len(events(stocked, "measurement.record")) == 1
+    assert len(events(stocked, "superseded")) == len(events(stocked, "measured")) == 1
 
 
 @pytest.mark.parametrize("metric", ["accept_len", "accept_len=", "=2", "accept_len=nan", "accept_len=two"])
