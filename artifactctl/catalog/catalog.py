@@ -1,23 +1,28 @@
 """Opening, making and holding a catalog."""
 
+import sqlite3
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import case, insert, literal, select, update
 from sqlalchemy.exc import DBAPIError
 
-from artifactctl.catalog import members, versions
-from artifactctl.catalog.engine import Engines, connect, explain, keep_spare_pages
-from artifactctl.catalog.failures import CatalogMissing
-from artifactctl.catalog.filesystem import filesystem_type, prepare_files, refuse_unsafe_filesystem
+from artifactctl.catalog import ballast, members, versions
+from artifactctl.catalog.columns import Instant
+from artifactctl.catalog.engine import Engines, connect, explain, keep_spare_pages, may_lack_space
+from artifactctl.catalog.failures import CatalogFull, CatalogMissing
+from artifactctl.catalog.filesystem import is_usable_file, prepare_files
 from artifactctl.catalog.location import Location, parse_location
 from artifactctl.catalog.members import Member
 from artifactctl.catalog.reading import Reading
 from artifactctl.catalog.schema import catalog_identity
 from artifactctl.catalog.writing import Writing
+
+LOCK_WAIT_SECONDS = 15.0
+"""How long a writer waits for another one before it is `Busy`."""
 
 
 class Catalog:
@@ -37,9 +42,11 @@ class Catalog:
 
     def close(self) -> None:
         """Close every connection."""
-        if self._has_written:
-            keep_spare_pages(self._engines)
-        _close(self._engines)
+        try:
+            if self._has_written:
+                _keep_reserves(self._engines, self._where)
+        finally:
+            self._engines.dispose()
 
     @contextmanager
     def reading(self) -> Iterator[Reading]:
@@ -56,8 +63,12 @@ class Catalog:
         with _explained(self._where), self._engines.writers.begin() as connection:
             # First of all, so that on every database one writer waits for the other before it has read anything.
             latest = catalog_identity.c.written_at
-            connection.execute(update(catalog_identity).values(revision=catalog_identity.c.revision + 1))
-            connection.execute(update(catalog_identity).where(latest < now).values(written_at=now))
+            connection.execute(
+                update(catalog_identity).values(
+                    revision=catalog_identity.c.revision + 1,
+                    written_at=case((latest < literal(now, Instant), literal(now, Instant)), else_=latest),
+                )
+            )
             self._has_written = True
             yield Writing(connection, actor=actor, now=now)
 
@@ -68,45 +79,59 @@ class Catalog:
             return members.list_members(self._engines.writers, listing, now)
 
 
-def open_catalog(location: str | Path, *, now: datetime) -> Catalog:
+def open_catalog(location: str | Path, *, now: datetime, lock_wait_seconds: float = LOCK_WAIT_SECONDS) -> Catalog:
     """Open the catalog at a path or URL; it must exist in this program's version. Changes nothing."""
     where = parse_location(location)
-    if where.path is not None:
-        if not where.path.is_file():
-            raise CatalogMissing(f"there is no catalog at {where.shown}", remedy="artifactctl init")
-        refuse_unsafe_filesystem(filesystem_type(where.path.parent), where.shown)
-    engines = connect(where)
+    if where.path is not None and not is_usable_file(where.path):
+        raise CatalogMissing(f"there is no catalog at {where.shown}", remedy="artifactctl init")
+    engines = connect(where, lock_wait_seconds=lock_wait_seconds)
     try:
-        with _explained(where), engines.readers.connect() as connection:
-            versions.require_current(versions.stored_version(connection), where.shown)
+        versions.require_current(_first_look(engines, where), where.shown)
         return Catalog(engines, where, now=now)
     except BaseException:
-        _close(engines)
+        engines.dispose()
         raise
 
 
-def create_or_upgrade(location: str | Path, *, now: datetime) -> Catalog:
+def create_or_upgrade(location: str | Path, *, now: datetime, lock_wait_seconds: float = LOCK_WAIT_SECONDS) -> Catalog:
     """Open the catalog, making it or bringing it to this program's version first. A newer one is refused untouched."""
     where = parse_location(location)
-    if where.path is not None:
-        if where.path.exists():
-            refuse_unsafe_filesystem(filesystem_type(where.path.parent), where.shown)
-        else:
-            prepare_files(where.path)
-    engines = connect(where)
+    if where.path is not None and not is_usable_file(where.path):
+        prepare_files(where.path)
+    engines = connect(where, lock_wait_seconds=lock_wait_seconds)
     try:
-        with _explained(where):
-            with engines.readers.connect() as connection:
-                found = versions.stored_version(connection)
-            if found is not None:
-                versions.refuse_newer(found, where.shown)
-            if found != versions.CURRENT:
+        found = _first_look(engines, where)
+        if found is not None:
+            versions.refuse_newer(found, where.shown)
+        if found != versions.CURRENT:
+            with _explained(where):
                 _bring_up(engines, now)
-            keep_spare_pages(engines)
+        _keep_reserves(engines, where)
         return Catalog(engines, where, now=now)
     except BaseException:
-        _close(engines)
+        engines.dispose()
         raise
+
+
+def _first_look(engines: Engines, where: Location) -> str | None:
+    """Return the version of the catalog. On a full disk, opening it may take a piece of the ballast."""
+    with _explained(where):
+        try:
+            with engines.readers.connect() as connection:
+                return versions.stored_version(connection)
+        except DBAPIError as error:
+            if where.path is None or not may_lack_space(error) or not ballast.release(where.path):
+                raise
+        engines.dispose()
+        with engines.readers.connect() as connection:
+            return versions.stored_version(connection)
+
+
+def _keep_reserves(engines: Engines, where: Location) -> None:
+    with _explained(where):
+        keep_spare_pages(engines)
+    if where.path is not None:
+        ballast.fill(where.path)
 
 
 def _bring_up(engines: Engines, now: datetime) -> None:
@@ -123,18 +148,14 @@ def _bring_up(engines: Engines, now: datetime) -> None:
             )
 
 
-def _close(engines: Engines) -> None:
-    # A read-only connection has to outlive the writers; see `engine`.
-    engines.writers.dispose()
-    engines.readers.dispose()
-
-
 @contextmanager
 def _explained(location: Location) -> Iterator[None]:
     try:
         yield
-    except DBAPIError as error:
+    except (DBAPIError, sqlite3.Error) as error:
         meaning = explain(error, location)
         if meaning is None:
             raise
+        if isinstance(meaning, CatalogFull) and location.path is not None and ballast.release(location.path):
+            meaning.remedy = "try once more: a little space that was kept for this is free now; then free some more"
         raise meaning from error

@@ -14,14 +14,13 @@ from urllib.parse import quote_from_bytes
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from artifactctl.catalog.failures import CatalogDamaged, CatalogFull, CatalogUnusable, NotACatalog
 from artifactctl.catalog.location import Location
 from artifactctl.domain.errors import ArtifactctlError, Busy, UsageError
 
-_LOCK_WAIT_SECONDS = 15.0
 _FEW_PAGES = 128
 _GROWTH = (
     "DROP TABLE IF EXISTS spare_pages",
@@ -29,8 +28,12 @@ _GROWTH = (
     "INSERT INTO spare_pages VALUES (zeroblob(2097152))",
     "PRAGMA wal_checkpoint(RESTART)",
     "DROP TABLE spare_pages",
+    "PRAGMA wal_checkpoint(RESTART)",
 )
 """Each its own transaction: pages that are freed in the transaction that took them are never written at all."""
+
+_LOG_PAGES = 400
+"""The log is emptied after so many pages: fewer than `_GROWTH` made it long, so that it never outgrows that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,10 +49,13 @@ class Engines:
         self.readers.dispose()
 
 
-def connect(location: Location) -> Engines:
-    """Return engines for a location; nothing is opened yet."""
+def connect(location: Location, *, lock_wait_seconds: float) -> Engines:
+    """Return engines for a location; nothing is opened yet. A writer waits that long for another one."""
     if location.path is not None:
-        return Engines(readers=_sqlite(location, mode="ro"), writers=_sqlite(location, mode="rw"))
+        return Engines(
+            readers=_sqlite(location, mode="ro", lock_wait_seconds=lock_wait_seconds),
+            writers=_sqlite(location, mode="rw", lock_wait_seconds=lock_wait_seconds),
+        )
     try:
         writers = create_engine(location.url)
     except ModuleNotFoundError as error:
@@ -60,12 +66,12 @@ def connect(location: Location) -> Engines:
     return Engines(readers=readers, writers=writers)
 
 
-def _sqlite(location: Location, *, mode: str) -> Engine:
+def _sqlite(location: Location, *, mode: str, lock_wait_seconds: float) -> Engine:
     address = f"file:{quote_from_bytes(os.fsencode(location.path or ''))}?mode={mode}"
 
     def opened() -> sqlite3.Connection:
         return sqlite3.connect(
-            address, uri=True, timeout=_LOCK_WAIT_SECONDS, isolation_level=None, check_same_thread=False
+            address, uri=True, timeout=lock_wait_seconds, isolation_level=None, check_same_thread=False
         )
 
     engine = create_engine("sqlite://", creator=opened, poolclass=QueuePool)
@@ -79,6 +85,8 @@ def _set_up_writer(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
     cursor.execute("PRAGMA journal_mode = WAL")
     cursor.execute("PRAGMA synchronous = FULL")
     cursor.execute("PRAGMA foreign_keys = ON")
+    cursor.execute("PRAGMA secure_delete = OFF")  # some builds overwrite what is deleted, which fills the log
+    cursor.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
     cursor.close()
 
 
@@ -120,15 +128,22 @@ def keep_spare_pages(engines: Engines) -> None:
         borrowed.close()
 
 
-def explain(error: DBAPIError, location: Location) -> ArtifactctlError | None:
+def may_lack_space(error: DBAPIError) -> bool:
+    """Whether a full disk can be what made SQLite fail; it says so only in part of the cases."""
+    code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
+    return code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
+
+
+def explain(error: DBAPIError | sqlite3.Error, location: Location) -> ArtifactctlError | None:
     """Return what a database error means for a person, None when it is a fault of the program."""
-    code = getattr(error.orig, "sqlite_errorcode", None)
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    code = getattr(cause, "sqlite_errorcode", None)
     if code is None:
-        return _unusable(error, location) if error.connection_invalidated else None
+        return _unusable(cause, location) if isinstance(error, OperationalError) else None
     match code & 0xFF:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return Busy(
-                f"another process keeps the catalog {location.shown} locked for {_LOCK_WAIT_SECONDS:.0f} seconds now",
+                f"another process is writing to the catalog {location.shown}",
                 remedy="wait for it and try again",
             )
         case sqlite3.SQLITE_FULL:
@@ -147,12 +162,12 @@ def explain(error: DBAPIError, location: Location) -> ArtifactctlError | None:
                 f"{location.shown} is not a catalog", remedy="name the catalog with --catalog or ARTIFACTCTL_CATALOG"
             )
         case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_READONLY | sqlite3.SQLITE_IOERR | sqlite3.SQLITE_PERM:
-            return _unusable(error, location)
+            return _unusable(cause, location)
     return None
 
 
-def _unusable(error: DBAPIError, location: Location) -> CatalogUnusable:
+def _unusable(cause: BaseException | None, location: Location) -> CatalogUnusable:
     return CatalogUnusable(
-        f"the catalog {location.shown} cannot be used: {error.orig}",
-        remedy="check that its folder exists, is yours and has space left",
+        f"the catalog {location.shown} cannot be used: {cause}",
+        remedy="check that its folder is yours and has space left, or that the database server answers",
     )

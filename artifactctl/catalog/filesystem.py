@@ -6,6 +6,7 @@ These are the catalog's own files, not managed storage.
 import fcntl
 import os
 import re
+import stat
 import struct
 from collections.abc import Iterable
 from pathlib import Path
@@ -54,6 +55,23 @@ def refuse_unsafe_filesystem(found: str | None, shown: str) -> None:
         )
     if _UNSAFE.fullmatch(found):
         raise UnsafeFilesystem(f"{shown} lies on {found}, where SQLite is not safe", remedy=_REMEDY)
+
+
+def is_usable_file(database: Path) -> bool:
+    """Whether the file is there. UnsafeFilesystem where it must not be, CatalogUnusable when that cannot be told."""
+    try:
+        if not stat.S_ISREG(database.stat().st_mode):
+            raise CatalogUnusable(f"{database} is not a file", remedy="name the catalog's file with --catalog")
+        found = filesystem_type(database)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise CatalogUnusable(
+            f"the catalog {database} cannot be reached: {error.strerror}",
+            remedy="use the account that owns it, or name another catalog with --catalog",
+        ) from error
+    refuse_unsafe_filesystem(found, str(database))
+    return True
 
 
 def prepare_files(database: Path) -> None:

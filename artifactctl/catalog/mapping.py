@@ -5,6 +5,7 @@ from typing import Any
 
 from sqlalchemy import Row
 
+from artifactctl.catalog.columns import canonical_json
 from artifactctl.domain.artifacts import (
     Artifact,
     ArtifactKind,
@@ -252,7 +253,7 @@ def to_measurement(row: AnyRow) -> Measurement:
 
 def to_sighting(row: AnyRow) -> Sighting:
     """Return a row of `observation` as a value."""
-    return Sighting(replica_id=row.replica_id, observed_at=row.observed_at, summary=row.summary)
+    return Sighting(replica_id=row.replica_id, observed_at=row.observed_at, summary=canonical_json(row.summary))
 
 
 def _pairs(value: Sequence[Sequence[str]]) -> tuple[tuple[str, str], ...]:

@@ -27,7 +27,7 @@ TYPE_LETTERS = "flo"
 """Types are stored as positions in this: 0 and 1 take no byte of their own."""
 
 _TYPE_NUMBERS = {letter: number for number, letter in enumerate(TYPE_LETTERS)}
-_ROWS_PER_BATCH = 5_000
+_ROWS_PER_BATCH = 10_000
 _T = TypeVar("_T")
 
 

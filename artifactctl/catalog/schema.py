@@ -80,5 +80,5 @@ root = Table(
     Column("added_at", Instant, nullable=False),
     Column("forgotten_at", Instant),
 )
-_in_use = root.c.forgotten_at.is_(None)
-Index("uq_root_name_in_use", root.c.name, unique=True, sqlite_where=_in_use, postgresql_where=_in_use)
+# The migration states the condition for PostgreSQL too; stating it here would import that dialect at every start.
+Index("uq_root_name_in_use", root.c.name, unique=True, sqlite_where=root.c.forgotten_at.is_(None))

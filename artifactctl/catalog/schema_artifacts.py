@@ -59,14 +59,12 @@ replica = Table(
     Column("verified_fingerprint", String(128), nullable=False),
     Index(None, "root_id", "relative"),
 )
-_at_its_path = replica.c.state.in_(("building", "live"))
 Index(
     "uq_replica_at_its_path",
     replica.c.root_id,
     replica.c.relative,
     unique=True,
-    sqlite_where=_at_its_path,
-    postgresql_where=_at_its_path,
+    sqlite_where=replica.c.state.in_(("building", "live")),
 )
 
 # A list of members is filled in short transactions and then adopted by its artifact in one. A list that no artifact

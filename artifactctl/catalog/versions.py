@@ -4,6 +4,8 @@ Opening a catalog compares one row with this list. Why not ask Alembic: importin
 that a short command does. A test compares the list with the migrations that ship.
 """
 
+from collections.abc import Sequence
+
 from sqlalchemy import Connection, column, inspect, select, table
 
 from artifactctl.catalog.failures import CatalogMissing, CatalogOutdated, CatalogTooNew, NotACatalog
@@ -28,22 +30,22 @@ def stored_version(connection: Connection) -> str | None:
     return connection.execute(select(_version.c.version_num)).scalar_one_or_none()
 
 
-def require_current(found: str | None, shown: str) -> None:
-    """Raise unless a catalog of version `found` can be used as it is."""
+def require_current(found: str | None, shown: str, *, known: Sequence[str] = KNOWN) -> None:
+    """Raise unless a catalog of version `found` can be used as it is by a program that knows `known`."""
     if found is None:
         raise CatalogMissing(f"there is no catalog at {shown}", remedy="artifactctl init")
-    if found in KNOWN[:-1]:
+    if found in known[:-1]:
         raise CatalogOutdated(
-            f"the catalog {shown} has version {found}, this artifactctl uses {CURRENT}",
+            f"the catalog {shown} has version {found}, this artifactctl uses {known[-1]}",
             remedy="artifactctl init    (upgrades it in place)",
         )
-    refuse_newer(found, shown)
+    refuse_newer(found, shown, known=known)
 
 
-def refuse_newer(found: str, shown: str) -> None:
+def refuse_newer(found: str, shown: str, *, known: Sequence[str] = KNOWN) -> None:
     """Raise CatalogTooNew for a version that is not in the list."""
-    if found not in KNOWN:
+    if found not in known:
         raise CatalogTooNew(
-            f"the catalog {shown} has version {found}; this artifactctl knows versions up to {CURRENT}",
+            f"the catalog {shown} has version {found}; this artifactctl knows versions up to {known[-1]}",
             remedy="install the artifactctl that made it, or a newer one: pip install --upgrade artifactctl",
         )

@@ -75,7 +75,7 @@ class Writing(Reading):
 
     # artifacts
 
-    def add_artifact(  # noqa: PLR0913  an artifact has this many facts, each given by name
+    def add_artifact(
         self,
         name: str,
         kind: ArtifactKind,

@@ -29,14 +29,14 @@ def compare_members(catalogued: Iterable[Member], seen: Iterable[Member]) -> Mem
     """
     strays, missing, resized = _Examples(), _Examples(), _Resizes()
     for before, after in _pairs(catalogued, seen):
-        if before is None or (after is not None and before[1] != after[1]):
-            assert after is not None
-            strays.add(after[0])
-        if after is None or (before is not None and before[1] != after[1]):
-            assert before is not None
+        if before is not None and after is not None and before[1] == after[1]:
+            if before[2] != after[2]:
+                resized.add(before[0], before[2], after[2])
+            continue
+        if before is not None:
             missing.add(before[0])
-        elif before is not None and before[2] != after[2]:
-            resized.add(before[0], before[2], after[2])
+        if after is not None:
+            strays.add(after[0])
     return MemberDrift(
         strays=strays.count,
         missing=missing.count,

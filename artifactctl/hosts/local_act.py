@@ -3,6 +3,7 @@
 Every act holds the root's lock: the caller's when this object granted it, otherwise its own for the time of the act.
 """
 
+import posixpath
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -11,8 +12,21 @@ from typing import Any
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.errors import Busy, HostFailure
 from artifactctl.domain.identity import FileIdentity, ManagedPath
+from artifactctl.domain.observation import Observation
 from artifactctl.domain.operations import JournalEvent, OperationRecord
-from artifactctl.hosts.probe import ledger, marker, mirrors, placing, purge, quarantine, restore, rootfolder, rootlock
+from artifactctl.hosts import sightings
+from artifactctl.hosts.probe import (
+    ledger,
+    marker,
+    mirrors,
+    observing,
+    placing,
+    purge,
+    quarantine,
+    restore,
+    rootfolder,
+    rootlock,
+)
 from artifactctl.hosts.probe.emptying import Pace
 from artifactctl.hosts.probe.failures import ProbeFailure, RootBusy
 from artifactctl.hosts.probe.places import RootReference
@@ -76,7 +90,6 @@ class LocalAct:
     """Marker, mirrors, quarantine, restore, purge and the lock, on this machine."""
 
     def __init__(self) -> None:
-        super().__init__()
         self._locks: dict[bytes, LocalLock] = {}
 
     def read_marker(self, root: bytes) -> Marker | None:
@@ -132,6 +145,18 @@ class LocalAct:
         with self._acting(root, f"abandoning {operation}") as (folder, _):
             quarantine.abandon(folder, operation, reason)
 
+    def observe_quarantined(self, root: Root, operation: str) -> Observation:
+        """Return what lies in an operation's quarantine (`.purging` included), as `observe` would.
+
+        Whose root it is was asked when the target was observed: here the marker is compared with the root only.
+        """
+        with _failures(f"observing the quarantine of {operation}"), self._opened(root) as folder:
+            relative, original = ledger.lies_at(folder, operation)
+            former = posixpath.join(root.path, original)
+            wire = observing.observe_path(root.path, relative, also_known_as=(former,))
+            found = marker.read_marker(root.path) or {"catalog_id": "", "catalog_epoch": 0}
+        return sightings.observation(wire, root, catalog_id=found["catalog_id"], catalog_epoch=found["catalog_epoch"])
+
     def put_back(self, root: Root, operation: str, *, to: ManagedPath | None, reason: str) -> PutBack:
         """Journal RESTORE_INTENDED, rename back (NOREPLACE), fsync both parents, journal RESTORED."""
         relative = None if to is None else to.relative
@@ -172,10 +197,13 @@ class LocalAct:
 
     def lock(self, root: Root) -> RootLock:
         """Take the root's exclusive operation lock; `Busy` (with the holder's name) when somebody has it."""
-        with _failures(f"locking {root.name}"), self._opened(root) as folder:
-            lock = LocalLock(rootlock.RootLock(folder), lambda: self._forget(root.path))
+        lock = self._take_lock(root, lambda: self._forget(root.path))
         self._locks[root.path] = lock
         return lock
+
+    def _take_lock(self, root: Root, forget: Callable[[], None]) -> LocalLock:
+        with _failures(f"locking {root.name}"), self._opened(root) as folder:
+            return LocalLock(rootlock.RootLock(folder), forget)
 
     def _forget(self, path: bytes) -> None:
         self._locks.pop(path, None)
@@ -194,7 +222,7 @@ class LocalAct:
                 f"{doing} was not begun: the lock of {root.name} was lost to somebody else",
                 remedy="`artifactctl doctor` shows unfinished operations; then try again",
             )
-        lock = held or self.lock(root)
+        lock = held or self._take_lock(root, lambda: None)
         try:
             with _failures(doing), self._opened(root) as folder:
                 yield folder, lock

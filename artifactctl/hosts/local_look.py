@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 
+from artifactctl.domain.activity import Growth, VolumeActivity
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.identity import FileIdentity, HostIdentity, ManagedPath
 from artifactctl.domain.observation import HolderReport, Observation, Referrer, VolumeUsage
 from artifactctl.hosts import sightings
-from artifactctl.hosts.probe import links, machine, observing, reading, volumes, walking
-from artifactctl.hosts.protocol import Listing
+from artifactctl.hosts.probe import activity, deleted, links, machine, observing, reading, volumes, walking
+from artifactctl.hosts.protocol import DeletedHolder, Listing
 
 
 @contextmanager
@@ -119,3 +120,27 @@ class LocalLook:
             found, problems = links.referrers(list(roots), list(targets))
         together = tuple(Referrer(link=os.fsencode(item["link"]), target=os.fsencode(item["target"])) for item in found)
         return together, tuple(problems)
+
+    def activity(self, path: bytes, *, seconds: float) -> VolumeActivity:
+        """Return who writes to the volume that holds `path`, measured for `seconds`."""
+        with _as_host_failure("watch the writers to", path):
+            return sightings.volume_activity(activity.sample_growth(path, seconds))
+
+    def growth(self, path: bytes, *, seconds: float, recent_seconds: float = 600.0) -> Growth:
+        """Return how the files below `path` grow, measured for `seconds`."""
+        with _as_host_failure("measure the growth of", path):
+            return sightings.growth(activity.growth_of(path, seconds, recent_seconds))
+
+    def held_by_deleted(self, path: bytes) -> tuple[DeletedHolder, ...]:
+        """Return the deleted files on the filesystem of `path` that some process still has open."""
+        with _as_host_failure("look for deleted files on", path):
+            found = deleted.deleted_but_open(path)
+        return tuple(
+            DeletedHolder(
+                pid=item["pid"],
+                command=item["command"],
+                path=os.fsencode(item["path"]),
+                size_bytes=item["size_bytes"],
+            )
+            for item in found
+        )

@@ -10,6 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
+from artifactctl.domain.activity import Growth, VolumeActivity
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.identity import FileIdentity, HostIdentity, ManagedPath
 from artifactctl.domain.observation import HolderReport, Observation, Referrer, VolumeUsage
@@ -135,6 +136,16 @@ class Placement:
     detail: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletedHolder:
+    """A deleted file whose bytes a process still keeps. `size_bytes` is what comes free when it closes it."""
+
+    pid: int
+    command: str
+    path: bytes
+    size_bytes: int
+
+
 class Host(Protocol):
     """One machine."""
 
@@ -193,6 +204,18 @@ class Host(Protocol):
         """Return who uses the file or tree at `path`, root or not."""
         ...
 
+    def activity(self, path: bytes, *, seconds: float) -> VolumeActivity:
+        """Return who writes to the volume that holds `path`, measured for `seconds`."""
+        ...
+
+    def growth(self, path: bytes, *, seconds: float, recent_seconds: float = 600.0) -> Growth:
+        """Return how the files below `path` grow, measured for `seconds`."""
+        ...
+
+    def held_by_deleted(self, path: bytes) -> tuple[DeletedHolder, ...]:
+        """Return the deleted files on the filesystem of `path` that some process still has open, each inode once."""
+        ...
+
     def referrers(
         self, roots: Iterable[bytes], targets: Iterable[bytes]
     ) -> tuple[tuple[Referrer, ...], tuple[str, ...]]:
@@ -231,7 +254,7 @@ class Host(Protocol):
         ...
 
     def confirm(self, root: Root, operation: str) -> None:
-        """Journal QUARANTINED: the second look was clear."""
+        """Journal QUARANTINED: the second look was clear, or an announced restore or purge did not begin."""
         ...
 
     def keep(self, root: Root, operation: str, reason: str) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from artifactctl.domain.activity import GrowingFile, Growth, VolumeActivity, Writer
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.identity import FileIdentity
 from artifactctl.domain.observation import (
@@ -235,4 +236,46 @@ def observation(wire: Wire, root: Root, *, catalog_id: str, catalog_epoch: int) 
             for item in wire["obstacles"]
         ),
         problems=(*wire["problems"], *(tree.problems if tree else ())),
+    )
+
+
+def volume_activity(wire: Wire) -> VolumeActivity:
+    """Return who wrote to a volume during a sample."""
+    return VolumeActivity(
+        seconds=wire["seconds"],
+        available_before_bytes=wire["available_before_bytes"],
+        available_after_bytes=wire["available_after_bytes"],
+        processes_denied=wire["processes_denied"],
+        writers=tuple(
+            Writer(
+                pid=item["pid"],
+                command=item["command"],
+                written_bytes=item["written_bytes"],
+                writes_here=item["writes_here"],
+                files=tuple(
+                    GrowingFile(
+                        path=os.fsencode(file["path"]),
+                        size_bytes=file["size_bytes"],
+                        grown_bytes=file["grown_bytes"],
+                        was_open_before=file["was_open_before"],
+                    )
+                    for file in item["files"]
+                ),
+            )
+            for item in wire["writers"]
+        ),
+    )
+
+
+def growth(wire: Wire) -> Growth:
+    """Return how a folder grew during a sample."""
+    return Growth(
+        before_bytes=wire["before_bytes"],
+        after_bytes=wire["after_bytes"],
+        seconds=wire["seconds"],
+        newest_at=instant(wire["newest_ns"]) if wire["newest_ns"] else None,
+        newest_path=os.fsencode(wire["newest_path"]),
+        recent_bytes=wire["recent_bytes"],
+        recent_seconds=wire["recent_seconds"],
+        problems=tuple(wire["problems"]),
     )

@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 from artifactctl.catalog.members import Member
 from artifactctl.domain.artifacts import ReplicaState, Root
 from artifactctl.domain.observation import MemberDrift
+from artifactctl.domain.stock import Drifted, Registered, ScanReport, Strays, UncataloguedFile
 from artifactctl.hosts.protocol import Entry
 from artifactctl.inventory.known import layout_of
 from artifactctl.inventory.naming import name_of, shown
 from artifactctl.inventory.recording import NewArtifact, Recorder
-from artifactctl.inventory.reports import Drifted, Registered, ScanReport, Strays, UncataloguedFile
 from artifactctl.inventory.tallies import KnownCopy, Measured, OpenTally, file_member, measure_file
 from artifactctl.recognition.seen import join
 from artifactctl.recognition.sightings import Sighting

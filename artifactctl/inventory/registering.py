@@ -18,6 +18,8 @@ from artifactctl.inventory.stocktaking import Stocktaking
 from artifactctl.inventory.targets import Target, artifact_meant, local_roots, require_recorded_volume, target_at
 from artifactctl.recognition.declarations import Declaration
 
+__all__ = ["Statement", "register"]
+
 
 def register(
     host: Host,

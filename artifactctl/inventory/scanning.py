@@ -4,13 +4,13 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from artifactctl.catalog import Catalog
+from artifactctl.domain.stock import ScanReport, together
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.failures import NothingThere, UnknownName
 from artifactctl.inventory.known import AT_ITS_PATH
 from artifactctl.inventory.naming import shown
 from artifactctl.inventory.outcomes import Outcomes, Progress
 from artifactctl.inventory.recording import CatalogRecorder, NobodyRecords, Recorder
-from artifactctl.inventory.reports import ScanReport, together
 from artifactctl.inventory.stocktaking import Stocktaking
 from artifactctl.inventory.targets import Target, local_roots, require_recorded_volume, targets_of
 

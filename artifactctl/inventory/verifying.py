@@ -4,13 +4,13 @@ Each level includes those before it. What was reached is stored with the fingerp
 anything below makes the verification worthless, and whoever relies on it compares fingerprints.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
 from artifactctl.catalog import Catalog
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, VerifyLevel
 from artifactctl.domain.errors import HostFailure
+from artifactctl.domain.verification import VerifyResult
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.copies import Copy, read_copy
 from artifactctl.inventory.declared import compare_with_declared
@@ -26,19 +26,6 @@ MOST_PROBLEMS = 50
 
 Progress = Callable[[int], None]
 """progress(bytes read since the last call)."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerifyResult:
-    """The verification of one copy. `tokens` and `records` are what was found, None where nothing was counted."""
-
-    name: str
-    path: bytes
-    ok: bool
-    level: VerifyLevel
-    problems: tuple[str, ...]
-    tokens: int | None = None
-    records: int | None = None
 
 
 def verify(
@@ -67,25 +54,30 @@ def verify(
 _VERIFIABLE = (ReplicaState.LIVE, ReplicaState.BUILDING)
 
 
-def verify_all(
+def verify_named(
     host: Host,
     catalog: Catalog,
     *,
+    names: Sequence[str],
     now: datetime,
     actor: str,
     level: VerifyLevel = VerifyLevel.HEADERS,
     progress: Progress | None = None,
 ) -> Iterator[VerifyResult]:
-    """Verify everything that has a living copy on this machine, by name."""
+    """Verify what the names mean, in their order."""
+    for name in names:
+        yield from verify(host, catalog, name, now=now, actor=actor, level=level, progress=progress)
+
+
+def names_here(host: Host, catalog: Catalog) -> tuple[str, ...]:
+    """Return the names of everything that has a living copy on this machine."""
     with catalog.reading() as reading:
         here = {root.root_id for root in local_roots(host, reading)}
-        names = [
+        return tuple(
             artifact.name
             for artifact in reading.artifacts(state=ReplicaState.LIVE)
             if any(r.state is ReplicaState.LIVE and r.root.root_id in here for r in artifact.replicas)
-        ]
-    for name in names:
-        yield from verify(host, catalog, name, now=now, actor=actor, level=level, progress=progress)
+        )
 
 
 def _verify_copy(

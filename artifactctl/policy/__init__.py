@@ -1,1 +1,8 @@
-"""To be described by its package."""
+"""What may be offered for removal, how much at once, and after how long.
+
+A policy offers and limits; it never permits: the guards do. Until policy files exist, `BUILTIN` is the policy.
+"""
+
+from artifactctl.policy.builtin import BUILTIN, Policy, Standing
+
+__all__ = ["BUILTIN", "Policy", "Standing"]

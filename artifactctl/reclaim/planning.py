@@ -1,1 +1,166 @@
-"""Deciding what to remove: a pure function of catalog, observations and policy."""
+"""Deciding what to remove: a pure function of candidates, observations, policy and waivers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from artifactctl.domain.observation import Observation, SharedExtents
+from artifactctl.domain.plans import PLAN_LIFETIME, Bound, Cap, ReclaimPlan, ReclaimStep, Refusal
+from artifactctl.domain.verdicts import Evidence, Verdict, may_remove
+from artifactctl.guards import Candidate, Guard, evaluate
+from artifactctl.policy import Policy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """One replica under consideration: what the catalog says, what the machine saw, where it could be set aside.
+
+    `obstacle` says why no quarantine place is possible ("" when one is); `sibling` that it would be a sibling folder.
+    """
+
+    candidate: Candidate
+    observation: Observation
+    sibling: bool
+    obstacle: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Circumstances:
+    """What a plan is bound to besides its steps."""
+
+    catalog_id: str
+    catalog_epoch: int
+    machine_id: str
+    hostname: str
+    mount: bytes
+    available_bytes: int
+    actor: str
+    now: datetime
+    waivers: tuple[str, ...]
+    waiver_reason: str
+    purge_now: bool
+
+
+def make_plan(
+    subjects: Sequence[Subject], *, guards: Sequence[Guard], policy: Policy, circumstances: Circumstances
+) -> ReclaimPlan:
+    """Return the plan for `subjects`: steps in the order given, everything else refused with all its evidence.
+
+    Two rounds, so that nothing in a plan counts on something else in it: the second round evaluates what the first let
+    through, with those names marked as going together; what the second refuses is not offered again.
+    """
+    waivers = circumstances.waivers
+    first = [s for s in subjects if may_remove(_evidence(guards, s, waivers))]
+    together = frozenset(s.candidate.artifact.name for s in first)
+    judged = [(s, _evidence(guards, _going_with(s, together), waivers)) for s in subjects]
+    through = [(s, e) for s, e in judged if s in first and may_remove(e)]
+    caps = _caps([s for s, _ in through], policy)
+    cap_evidence = within_caps(caps)
+    steps: tuple[ReclaimStep, ...] = ()
+    refused = [_refusal(s, e) for s, e in judged if not (s in first and may_remove(e))]
+    if cap_evidence.permits_removal:
+        steps = tuple(_step(s, (*e, cap_evidence)) for s, e in through)
+    else:
+        refused = [_refusal(s, (*e, cap_evidence)) for s, e in through] + refused
+    return ReclaimPlan(
+        catalog_id=circumstances.catalog_id,
+        catalog_epoch=circumstances.catalog_epoch,
+        machine_id=circumstances.machine_id,
+        hostname=circumstances.hostname,
+        mount=circumstances.mount,
+        policy_digest=policy.digest,
+        waivers=waivers,
+        waiver_reason=circumstances.waiver_reason if waivers else "",
+        purge_now=circumstances.purge_now,
+        grace=policy.grace,
+        steps=steps,
+        refused=tuple(refused),
+        caps=caps,
+        actor=circumstances.actor,
+        created_at=circumstances.now,
+        expires_at=circumstances.now + PLAN_LIFETIME,
+        available_before_bytes=circumstances.available_bytes,
+    )
+
+
+def within_caps(caps: Sequence[Cap]) -> Evidence:
+    """Return the evidence of the guard that judges a whole plan: one exceeded cap blocks every step."""
+    over = [cap for cap in caps if cap.exceeded]
+    if over:
+        return Evidence(
+            guard="within_caps",
+            verdict=Verdict.BLOCKED,
+            reason="; ".join(f"{c.name} would be {c.used:,}, the limit of a run is {c.limit:,}" for c in over),
+            facts=tuple((c.name, f"{c.used}>{c.limit}") for c in over),
+            remedy="reclaim fewer at once: name some of them",
+        )
+    return Evidence(guard="within_caps", verdict=Verdict.CLEAR, reason="within the limits of one run")
+
+
+def _caps(subjects: Sequence[Subject], policy: Policy) -> tuple[Cap, ...]:
+    used_bytes = sum(s.observation.tree.allocated_bytes for s in subjects if s.observation.tree is not None)
+    return (
+        Cap(name="bytes", limit=policy.max_bytes, used=used_bytes),
+        Cap(name="artifacts", limit=policy.max_artifacts, used=len(subjects)),
+    )
+
+
+def _evidence(guards: Sequence[Guard], subject: Subject, waivers: Sequence[str]) -> tuple[Evidence, ...]:
+    evidence = evaluate(guards, subject.candidate, subject.observation, waivers=waivers)
+    if not subject.obstacle:
+        return evidence
+    no_place = Evidence(
+        guard="removable", verdict=Verdict.BLOCKED, reason=f"it cannot be set aside: {subject.obstacle}"
+    )
+    return (*evidence, no_place)
+
+
+def _going_with(subject: Subject, names: frozenset[str]) -> Subject:
+    candidate = subject.candidate
+    others = names - {candidate.artifact.name}
+    recipe = candidate.recipe
+    if recipe is not None:
+        inputs = tuple(replace(i, in_same_plan=i.in_same_plan or i.name in others) for i in recipe.inputs)
+        recipe = replace(recipe, inputs=inputs)
+    successor = candidate.successor
+    if successor is not None:
+        successor = replace(successor, in_same_plan=successor.in_same_plan or successor.name in others)
+    return replace(subject, candidate=replace(candidate, recipe=recipe, successor=successor))
+
+
+def _refusal(subject: Subject, evidence: tuple[Evidence, ...]) -> Refusal:
+    tree = subject.observation.tree
+    replica = subject.candidate.replica
+    return Refusal(
+        name=subject.candidate.artifact.name,
+        path=subject.observation.path,
+        allocated_bytes=tree.allocated_bytes if tree is not None else replica.allocated_bytes,
+        evidence=evidence,
+    )
+
+
+def _step(subject: Subject, evidence: tuple[Evidence, ...]) -> ReclaimStep:
+    artifact, replica = subject.candidate.artifact, subject.candidate.replica
+    tree, identity = subject.observation.tree, subject.observation.identity
+    if tree is None or identity is None:
+        raise ValueError(f"{artifact.name} was cleared without having been seen")
+    return ReclaimStep(
+        name=artifact.name,
+        kind=artifact.kind,
+        artifact_id=artifact.artifact_id,
+        replica_id=replica.replica_id,
+        generation=replica.generation,
+        root_id=replica.root.root_id,
+        root_path=replica.root.path,
+        relative=replica.relative,
+        filesystem_uuid=replica.root.filesystem_uuid,
+        identity=identity,
+        fingerprint=tree.fingerprint,
+        files=tree.files,
+        apparent_bytes=tree.apparent_bytes,
+        allocated_bytes=tree.allocated_bytes,
+        exclusive_bytes=tree.exclusive_bytes,
+        bound=Bound.EXACT if tree.shared_extents is SharedExtents.NONE else Bound.UPPER,
+        sibling=subject.sibling,
+        evidence=evidence,
+    )

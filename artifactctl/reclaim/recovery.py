@@ -1,1 +1,76 @@
-"""What to do with an unfinished operation: a pure table."""
+"""What to do with an unfinished operation: a pure table from what the disk shows to exactly one action.
+
+The root's journal says how far the operation got; where the bytes are now says what survived. Invariant I9: everything
+whose purge had not begun ends where it was or restorable, and no half-purged tree is ever live.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from artifactctl.domain.operations import JournalEvent, OperationRecord
+
+
+class Action(StrEnum):
+    """The one thing to do next."""
+
+    NOTHING = "nothing"  # finished; the catalog is brought in line if it lags
+    ABANDON = "abandon"  # the rename never happened: journal that, the artifact is live
+    SECOND_LOOK = "second_look"  # set aside, not yet looked at again: look, then keep in quarantine or put back
+    BACK_TO_QUARANTINE = "back_to_quarantine"  # purge was announced and had not begun
+    FINISH_RESTORE = "finish_restore"  # put back; if the place is occupied it stays in quarantine
+    RECORD_RESTORED = "record_restored"  # it is back, only the record is missing
+    COMPLETE_PURGE = "complete_purge"  # purge had begun: only completion is left
+    RECORD_PURGED = "record_purged"  # nothing is left of it, only the record is missing
+    REPORT_LOST = "report_lost"  # neither here nor there: a person must look
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """The action, and the sentence for `artifactctl doctor`."""
+
+    action: Action
+    sentence: str
+
+
+def decide(record: OperationRecord) -> Step:
+    """Return what to do about one operation."""
+    action = _action(record)
+    return Step(action=action, sentence=f"{record.name} ({record.operation}): {_SENTENCES[action]}")
+
+
+def _action(record: OperationRecord) -> Action:
+    home = record.at_original and record.original_matches is True
+    aside = record.in_quarantine and record.quarantine_matches is not False
+    event = record.event
+    if record.in_purging:
+        # The `.purging` name is given only after a durable purge intent: whatever the journal lost, it had begun.
+        return Action.COMPLETE_PURGE
+    if event in (JournalEvent.INTENDED, JournalEvent.RENAMED):
+        return Action.SECOND_LOOK if aside else Action.ABANDON if home else Action.REPORT_LOST
+    if event in (JournalEvent.QUARANTINED, JournalEvent.KEPT):
+        return Action.NOTHING if aside else Action.RECORD_RESTORED if home else Action.REPORT_LOST
+    if event is JournalEvent.RESTORE_INTENDED:
+        return Action.FINISH_RESTORE if aside else Action.RECORD_RESTORED if home else Action.REPORT_LOST
+    if event is JournalEvent.PURGE_INTENDED:
+        return Action.BACK_TO_QUARANTINE if aside else Action.REPORT_LOST
+    if event is JournalEvent.PURGING:
+        return Action.BACK_TO_QUARANTINE if aside else Action.RECORD_PURGED
+    if event is JournalEvent.RESTORED and aside:
+        return Action.FINISH_RESTORE
+    if event is JournalEvent.PURGED and aside:
+        return Action.REPORT_LOST
+    return Action.NOTHING
+
+
+_SENTENCES = {
+    Action.NOTHING: "finished",
+    Action.ABANDON: "was announced and never set aside; it stays where it is",
+    Action.SECOND_LOOK: "was set aside and not looked at again; if nobody uses it, it stays in quarantine, "
+    "otherwise it is put back",
+    Action.BACK_TO_QUARANTINE: "its purge was announced and had not begun; it stays in quarantine",
+    Action.FINISH_RESTORE: "its restore was interrupted; it is put back, or stays in quarantine if the place is taken",
+    Action.RECORD_RESTORED: "is back at its place; only the record is missing",
+    Action.COMPLETE_PURGE: "its purge was interrupted after it had begun; the rest is removed",
+    Action.RECORD_PURGED: "is purged; only the record is missing",
+    Action.REPORT_LOST: "is neither at its place nor in quarantine; somebody moved it: nothing is done",
+}

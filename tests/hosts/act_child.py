@@ -35,9 +35,9 @@ def start_act(root: bytes, act: str, point: str) -> subprocess.Popen:
 
 def main(root: str, act: str) -> None:
     """Do one act on operation op1, whose target is `old`."""
-    from tests.hosts.act_ground import Ground, LocalAct, described
+    from tests.hosts.act_ground import Ground, LocalHost, described
 
-    ground = Ground(host=LocalAct(), root=described(os.fsencode(root)))
+    ground = Ground(host=LocalHost(), root=described(os.fsencode(root)))
     acts = {
         "intend": lambda: ground.intend("old"),
         "set-aside": lambda: ground.host.set_aside(ground.root, "op1").value,

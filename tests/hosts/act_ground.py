@@ -9,7 +9,7 @@ from pathlib import Path
 
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.identity import FileIdentity, ManagedPath
-from artifactctl.hosts.local_act import LocalAct
+from artifactctl.hosts.local import LocalHost
 from artifactctl.hosts.probe import filesystems, kernel
 from artifactctl.hosts.protocol import ManifestNote, Marker, PurgeResult, SetAside
 
@@ -20,7 +20,7 @@ NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 class Ground:
     """A managed root with a host that acts on it."""
 
-    host: LocalAct
+    host: LocalHost
     root: Root
 
     @property
@@ -57,7 +57,7 @@ def managed(path: Path | bytes, root_id: str = "root-1") -> Ground:
     """Mark a directory as a managed root."""
     folder = os.fsencode(path)
     root = described(folder, root_id)
-    host = LocalAct()
+    host = LocalHost()
     host.write_marker(
         folder,
         Marker(

@@ -1,4 +1,4 @@
-"""SIGKILL at every numbered point: afterwards the journal tells the truth and nothing whose purge had not begun is lost."""
+"""SIGKILL at every numbered point: the journal tells the truth, and what was not being purged is whole somewhere."""
 
 import os
 import re
@@ -77,7 +77,7 @@ def recover_whole(ground, record, before):
 
 def recover_purge(ground, record):
     if record.event is JournalEvent.PURGED:
-        assert not (record.in_purging or record.in_quarantine or record.at_original)
+        assert not any((record.in_purging, record.in_quarantine, record.at_original))
         return
     assert record.event is JournalEvent.PURGING
     assert record.in_purging

@@ -7,6 +7,7 @@ import pytest
 
 from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.identity import ManagedPath
+from artifactctl.domain.observation import MarkerState
 from artifactctl.domain.operations import JournalEvent
 from artifactctl.hosts.protocol import PutBack, SetAside
 
@@ -45,8 +46,8 @@ def test_a_purge_removes_everything_and_says_how_much(ground):
     assert not os.path.exists(ground.at("old"))
     record = ground.record()
     assert record.event is JournalEvent.PURGED
-    assert not (record.in_quarantine or record.in_purging or record.at_original)
-    assert not [name for name in os.listdir(ground.quarantine()) if not name.startswith(b"spare-")]
+    assert not any((record.in_quarantine, record.in_purging, record.at_original))
+    assert not [name for name in os.listdir(ground.quarantine()) if name.startswith(b"op")]
 
 
 def test_removed_bytes_are_what_the_tree_occupied(ground):
@@ -247,6 +248,31 @@ def test_a_sibling_placement_makes_the_round_trip(ground):
     assert ground.record("op2").in_purging
     assert ground.purge("op2").complete
     assert os.listdir(ground.at("runs")) == []
+
+
+def test_the_manifest_has_the_fingerprint_that_both_looks_have(ground):
+    plant(ground.at("old"))
+    target = ManagedPath(root=ground.path, relative=b"old")
+    first = ground.host.observe(ground.root, target, catalog_id="catalog-1", catalog_epoch=1)
+
+    recorded = ground.intend("old")
+    ground.host.set_aside(ground.root, "op1")
+    second = ground.host.observe_quarantined(ground.root, "op1")
+
+    assert recorded == first.tree.fingerprint == second.tree.fingerprint
+    assert ground.record().fingerprint == recorded
+    assert second.confinement.marker is MarkerState.MATCHES
+    assert second.identity == first.identity
+
+
+def test_a_file_written_after_the_manifest_changes_the_fingerprint(ground):
+    plant(ground.at("old"))
+    recorded = ground.intend("old")
+    ground.host.set_aside(ground.root, "op1")
+    with open(os.path.join(ground.path, ground.record().placed, b"rows_0-5000/data_9.ckpt"), "wb") as file:
+        file.write(b"late")
+
+    assert ground.host.observe_quarantined(ground.root, "op1").tree.fingerprint != recorded
 
 
 def test_a_target_that_was_replaced_or_removed_is_not_set_aside(ground):

@@ -6,10 +6,11 @@ import pytest
 
 from artifactctl.domain.artifacts import ArtifactKind, VerifyLevel
 from artifactctl.domain.identity import ManagedPath
+from artifactctl.domain.verification import VerifyResult
 from artifactctl.inventory.failures import UnknownName
 from artifactctl.inventory.registering import register
 from artifactctl.inventory.statements import Statement
-from artifactctl.inventory.verifying import VerifyResult, verify, verify_all
+from artifactctl.inventory.verifying import names_here, verify, verify_named
 from tests.artifacts import checkpoints, corpora, hidden_states, vocab_maps
 from tests.inventory.ground import ACTOR, NOON, Ground
 
@@ -168,7 +169,8 @@ def test_everything_is_verified_with_one_result_each(ground: Ground) -> None:
     checkpoints.trainer_checkpoint(ground.data / "run", 10)
     ground.scan()
 
-    results = list(verify_all(ground.host, ground.catalog, now=NOON, actor=ACTOR))
+    names = names_here(ground.host, ground.catalog)
+    results = list(verify_named(ground.host, ground.catalog, names=names, now=NOON, actor=ACTOR))
 
     assert [(result.name, result.ok) for result in results] == [
         ("scratch/hs", True),

@@ -7,12 +7,13 @@ import pytest
 
 from artifactctl.catalog import create_or_upgrade
 from artifactctl.domain.artifacts import ReplicaState
+from artifactctl.hosts.local import LocalHost
 from artifactctl.inventory.failures import NotTheRecordedVolume
 from artifactctl.inventory.roots import add_root
 from artifactctl.inventory.scanning import scan
 from tests.artifacts import hidden_states
 from tests.bench.volumes import Volume
-from tests.inventory.ground import ACTOR, NOON, ThisMachine
+from tests.inventory.ground import ACTOR, NOON
 
 pytestmark = pytest.mark.system
 
@@ -25,7 +26,7 @@ def catalog(tmp_path: Path):
 
 
 def test_an_unmounted_volume_is_refused_and_keeps_everything_live(any_local_volume: Volume, catalog, tmp_path) -> None:
-    host = ThisMachine()
+    host = LocalHost()
     hidden_states.safetensors_shards(any_local_volume.mount / "hs")
     add_root(host, catalog, bytes(any_local_volume.mount), now=NOON, actor=ACTOR, name="scratch")
     scan(host, catalog, now=NOON, actor=ACTOR)
@@ -44,7 +45,7 @@ def test_an_unmounted_volume_is_refused_and_keeps_everything_live(any_local_volu
 
 
 def test_below_a_mount_inside_a_root_nothing_is_missing_or_registered(ext4_volume: Volume, catalog, tmp_path) -> None:
-    host = ThisMachine()
+    host = LocalHost()
     hidden_states.safetensors_shards(ext4_volume.mount / "inner" / "hs")
     add_root(host, catalog, bytes(ext4_volume.mount), now=NOON, actor=ACTOR, name="scratch")
     scan(host, catalog, now=NOON, actor=ACTOR)

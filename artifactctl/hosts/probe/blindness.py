@@ -85,15 +85,16 @@ def serving(path: bytes) -> List[Serving]:
 
     knfsd counts where an export overlaps the path; Ganesha, Samba and Gluster count by running, whatever they export.
     """
-    found = [Serving("knfsd", os.fsdecode(line)) for line in _kernel_exports() if _overlaps(line, path)]
+    found = [Serving("knfsd", os.fsdecode(line)) for line in _kernel_exports() if overlaps(line, path)]
     names = _running_servers()
     if "the kernel's NFS server" in names and not found:
-        found += [Serving("knfsd", os.fsdecode(line)) for line in _configured_exports() if _overlaps(line, path)]
+        found += [Serving("knfsd", os.fsdecode(line)) for line in _configured_exports() if overlaps(line, path)]
     found += [Serving(name, "runs on this machine") for name in names if name != "the kernel's NFS server"]
     return found
 
 
-def _overlaps(exported: bytes, path: bytes) -> bool:
+def overlaps(exported: bytes, path: bytes) -> bool:
+    """Whether serving `exported` serves something of `path`."""
     return lies_at_or_below(path, exported) or lies_at_or_below(exported, path)
 
 
@@ -107,19 +108,20 @@ def _lines_of(path: str) -> List[bytes]:
         return []
 
 
-def _exported_paths(lines: List[bytes]) -> List[bytes]:
+def exported_paths(lines: List[bytes]) -> List[bytes]:
+    """Return the paths of an exports(5) file."""
     return [mounts.unescape(line.split()[0].strip(b'"')) for line in lines if line.strip() and line[:1] != b"#"]
 
 
 def _kernel_exports() -> List[bytes]:
-    return _exported_paths(_lines_of("/proc/fs/nfsd/exports"))
+    return exported_paths(_lines_of("/proc/fs/nfsd/exports"))
 
 
 def _configured_exports() -> List[bytes]:
     files = ["/etc/exports"]
     if os.path.isdir("/etc/exports.d"):
         files += [os.path.join("/etc/exports.d", name) for name in sorted(os.listdir("/etc/exports.d"))]
-    return [path for name in files for path in _exported_paths(_lines_of(name))]
+    return [path for name in files for path in exported_paths(_lines_of(name))]
 
 
 def _running_servers() -> List[str]:

@@ -6,9 +6,11 @@ the files an operation needs are filled in advance and overwritten in place; the
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import List
 
+from artifactctl.hosts.probe import kernel
 from artifactctl.hosts.probe.rootfolder import give_to_owner
 
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -21,6 +23,16 @@ def write_all(descriptor: int, content: bytes, offset: int) -> None:
     while view:
         written = os.pwrite(descriptor, view, offset)
         view, offset = view[written:], offset + written
+
+
+def flush_folder(descriptor: int) -> None:
+    """fsync an open folder; where a filesystem has no fsync for folders, flush all of it."""
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):
+            raise
+        kernel.syncfs(descriptor)
 
 
 def read_all(descriptor: int) -> bytes:
@@ -81,4 +93,4 @@ def replace_file(name: bytes, dir_fd: int, content: bytes) -> None:
     temporary = name + b".next"
     overwrite_file(temporary, dir_fd, content, b"\n")
     os.rename(temporary, name, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
-    os.fsync(dir_fd)
+    flush_folder(dir_fd)

@@ -55,13 +55,12 @@ class Emptying:
         self._left: List[Set[bytes]] = []
         self._skipped_depth: Optional[int] = None
         self._acts_left = 0
-        self._batch_began = time.monotonic()
+        self._check_again_at = 0.0
         self._next_unlink_at = time.monotonic()
 
     def run(self, members: Iterator[Member]) -> None:
         """Unlink what matches. The manifest must have been read to its end before."""
         try:
-            self._check_batch()
             for member in members:
                 self._deal_with(member)
             self._leave_to(0)
@@ -80,6 +79,9 @@ class Emptying:
             self._skipped_depth = None
         self._leave_to(member.depth)
         name = member.name if member.depth else places.CONTENT
+        if member.kind != "d":
+            self._wait_for_turn()
+        self._check_batch()
         try:
             status = kernel.statx(name, self._folder_fd())
         except FileNotFoundError:
@@ -105,7 +107,6 @@ class Emptying:
             self._skipped_depth = member.depth
 
     def _enter(self, member: Member, name: bytes) -> None:
-        self._check_batch()
         try:
             if self._stack is None:
                 self._stack = FolderStack(os.open(name, _FOLDER, dir_fd=self._holding_fd))
@@ -122,8 +123,6 @@ class Emptying:
             raise Stopped(f"{os.fsdecode(self._shown(b''))}: another folder took its place")
 
     def _unlink(self, member: Member, name: bytes, status: kernel.FileStatus) -> None:
-        self._wait_for_turn()
-        self._check_batch()
         try:
             os.unlink(name, dir_fd=self._folder_fd())
         except FileNotFoundError:
@@ -232,16 +231,17 @@ class Emptying:
     def _check_batch(self) -> None:
         """Go on only while the lock is ours and the folder in hand is still below the quarantine."""
         self._check_stop()
-        if self._acts_left > 0 and time.monotonic() - self._batch_began < _BATCH_SECONDS:
+        now = time.monotonic()
+        if self._acts_left > 0 and now < self._check_again_at:
             self._acts_left -= 1
             return
         if not self._pace.still_held():
             raise Stopped("the root's lock was lost to somebody else; nothing more was removed")
         if self._stack is not None and not self._leads_up_to_holding():
             raise Stopped("a folder was moved out of the quarantine meanwhile; nothing more was removed")
-        # the way up costs as many steps as the folder is deep: a batch as long keeps the cost of an unlink constant
+        # the way up has as many steps as the folder is deep: a batch as long keeps the cost of an unlink constant
         self._acts_left = max(_BATCH_ACTS, len(self._entered))
-        self._batch_began = time.monotonic()
+        self._check_again_at = time.monotonic() + _BATCH_SECONDS
 
     def _leads_up_to_holding(self) -> bool:
         """Whether `..` of the folder in hand, as many times as it is deep, is the folder that holds the content."""

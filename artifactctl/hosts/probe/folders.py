@@ -86,6 +86,7 @@ class FolderStack:
         self._top = descriptor
         self._mount_id = kernel.mount_id_of(descriptor)
         self._levels = [Level(b"", descriptor, status)]
+        self._relative = b""
 
     def __enter__(self) -> "FolderStack":
         return self
@@ -127,7 +128,7 @@ class FolderStack:
     @property
     def relative(self) -> bytes:
         """The path of the deepest folder below the top."""
-        return b"/".join(level.name for level in self._levels[1:])
+        return self._relative
 
     def enter(self, name: bytes) -> None:
         """Go down into `name`; MountCrossed when it is another mount, OSError when it cannot be opened."""
@@ -140,6 +141,7 @@ class FolderStack:
         except OSError:
             os.close(descriptor)
             raise
+        self._relative = self._relative + b"/" + name if self._relative else name
         self._levels.append(Level(name, descriptor, status))
         self._close_beyond(KEPT_OPEN)
 
@@ -155,6 +157,7 @@ class FolderStack:
     def leave(self) -> None:
         """Go up one folder; afterwards `descriptor` raises ESTALE if the way to it was lost."""
         left = self._levels.pop()
+        self._relative = self._relative[: max(0, len(self._relative) - len(left.name) - 1)]
         above = self._levels[-1] if self._levels else None
         try:
             if above is not None and above.descriptor is None:
@@ -165,16 +168,19 @@ class FolderStack:
 
     def _reopen(self, left: Level, above: Level) -> Optional[int]:
         """Return a descriptor of `above` found through `..` or from the top, None when neither leads to its inode."""
-        attempts = [(self._top, self.relative)]
-        if left.descriptor is not None:
-            attempts.insert(0, (left.descriptor, b".."))
-        for base, way in attempts:
-            try:
-                found = os.open(way, _FOLDER_FLAGS, dir_fd=base) if way == b".." else kernel.open_beneath(base, way)
-            except OSError:  # reported by `descriptor`: the level stays closed
-                continue
-            seen = os.fstat(found)
-            if (seen.st_dev, seen.st_ino) == (above.status.device, above.status.inode):
-                return found
-            os.close(found)
+        found = None if left.descriptor is None else _accepted(left.descriptor, b"..", above)
+        # the whole way from the top is long where the tree is deep: only when a folder was moved
+        return found if found is not None else _accepted(self._top, self.relative, above)
+
+
+def _accepted(base: int, way: bytes, wanted: Level) -> Optional[int]:
+    """Return `way` from `base`, opened, when it leads to the wanted inode."""
+    try:
+        found = os.open(way, _FOLDER_FLAGS, dir_fd=base) if way == b".." else kernel.open_beneath(base, way)
+    except OSError:  # reported by `descriptor`: the level stays closed
         return None
+    seen = os.fstat(found)
+    if (seen.st_dev, seen.st_ino) == (wanted.status.device, wanted.status.inode):
+        return found
+    os.close(found)
+    return None

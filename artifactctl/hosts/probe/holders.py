@@ -86,7 +86,9 @@ class HolderLook(Visitor):
             self._hold(Use("flock", process if process > 0 else None, detail), relative)
 
     def entry(self, seen: Sighted) -> None:
-        found = self._uses.of(seen.status, join(self._location, seen.relative))
+        found = list(self._uses.of(seen.status))
+        if self._uses.is_uncertain_about(seen.status.inode):
+            found += self._uses.uncertain_of(seen.status.inode, join(self._location, seen.relative))
         for use in found:
             self._hold(use, seen.relative)
         if seen.status.is_regular:

@@ -79,7 +79,7 @@ def parse(raw: bytes) -> Content:
         found = _record_at(raw, offset)
     if not records or records[0].get("schema") != SCHEMA:
         raise _damaged("its header is unreadable")
-    tail_is_clean = not raw[offset:].strip(b"\0")
+    tail_is_clean = raw.count(0, offset) == len(raw) - offset
     if not tail_is_clean and any(_record_at(raw, start.start()) for start in _START.finditer(raw, offset)):
         raise _damaged(f"record {len(records)} is unreadable and whole ones follow it")
     return Content(records[0], tuple(records[1:]), offset, len(raw), not tail_is_clean)

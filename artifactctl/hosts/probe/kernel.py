@@ -12,6 +12,7 @@ import os
 import platform
 import stat
 import struct
+import threading
 from typing import Any, Dict, NamedTuple, Optional
 
 AT_FDCWD = -100
@@ -53,6 +54,8 @@ _NUMBERS: Dict[str, Dict[str, int]] = {
     },
 }
 _STATX = struct.Struct("=IIQIIIHxxQQQQqIxxxxqIxxxxqIxxxxqIxxxxIIIIQ")
+
+_FIRST_WORD = struct.Struct("=I")
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -124,16 +127,24 @@ _UNIQUE_REQUEST = STATX_BASIC_STATS | STATX_BTIME | STATX_MNT_ID_UNIQUE
 _PLAIN_REQUEST = STATX_BASIC_STATS | STATX_BTIME | STATX_MNT_ID
 
 
-def _raw_statx(path: bytes, dir_fd: int, flags: int, request: int) -> bytes:
-    buffer = ctypes.create_string_buffer(256)
-    if _statx is not None:
-        if _statx(dir_fd, path, flags, request, buffer) != 0:
-            code = ctypes.get_errno()
-            raise OSError(code, os.strerror(code), os.fsdecode(path))
-    else:
-        wide = (ctypes.c_int(dir_fd), ctypes.c_char_p(path), ctypes.c_int(flags), ctypes.c_uint(request), buffer)
-        _call("statx", *wide)
-    return buffer.raw
+class _Buffer(threading.local):
+    """One statx answer per thread, filled again by every call."""
+
+    def __init__(self) -> None:
+        self.memory = ctypes.create_string_buffer(256)
+        self.address = ctypes.addressof(self.memory)
+
+
+_buffer = _Buffer()
+
+
+def _fill_statx(path: bytes, dir_fd: int, flags: int, request: int) -> None:
+    if _statx is None:
+        words = (ctypes.c_int(dir_fd), ctypes.c_char_p(path), ctypes.c_int(flags), ctypes.c_uint(request))
+        numbered_call("statx", *words, _buffer.memory)
+    elif _statx(dir_fd, path, flags, request, _buffer.address) != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code), os.fsdecode(path))
 
 
 def statx(path: bytes, dir_fd: int = AT_FDCWD, *, follow: bool = False) -> FileStatus:
@@ -143,17 +154,17 @@ def statx(path: bytes, dir_fd: int = AT_FDCWD, *, follow: bool = False) -> FileS
     """
     flags = (0 if follow else AT_SYMLINK_NOFOLLOW) | (0 if path else AT_EMPTY_PATH)
     try:
-        raw = _raw_statx(path, dir_fd, flags, _UNIQUE_REQUEST)
-        if not struct.unpack_from("=I", raw)[0] & (STATX_MNT_ID_UNIQUE | STATX_MNT_ID):
-            raw = _raw_statx(path, dir_fd, flags, _PLAIN_REQUEST)
+        _fill_statx(path, dir_fd, flags, _UNIQUE_REQUEST)
+        if not _FIRST_WORD.unpack_from(_buffer.memory)[0] & (STATX_MNT_ID_UNIQUE | STATX_MNT_ID):
+            _fill_statx(path, dir_fd, flags, _PLAIN_REQUEST)
     except OSError as error:
         if error.errno != errno.ENOSYS:
             raise
         return _from_stat(_plain_stat(path, dir_fd, follow=follow))
-    return _from_statx(raw)
+    return _from_statx(_buffer.memory)
 
 
-def _from_statx(raw: bytes) -> FileStatus:
+def _from_statx(raw: "ctypes.Array[ctypes.c_char]") -> FileStatus:
     (
         mask, _, attributes, links, uid, gid, mode, inode, size, blocks, attributes_mask,
         atime, atime_ns, btime, btime_ns, ctime, ctime_ns, mtime, mtime_ns, _, _, major, minor, mount_id,

@@ -48,11 +48,10 @@ def probe(name: bytes, folder: int) -> str:
         return REFUSED if error.errno in _BUSY else NO_ANSWER
     try:
         take(descriptor)
-        give_back(descriptor)
     except OSError as error:
         return REFUSED if error.errno in _BUSY else NO_ANSWER
     finally:
-        os.close(descriptor)
+        os.close(descriptor)  # which gives the lease back
     return GRANTED
 
 

@@ -7,9 +7,11 @@ import os
 from typing import Any, Dict, List, Optional
 
 from artifactctl.hosts.probe import manifest, places
+from artifactctl.hosts.probe.failures import ProbeFailure
 from artifactctl.hosts.probe.journal import Journal
 from artifactctl.hosts.probe.kernel import FileStatus
 from artifactctl.hosts.probe.operation import (
+    FINISHED,
     Known,
     content_of,
     from_note,
@@ -20,7 +22,6 @@ from artifactctl.hosts.probe.operation import (
 )
 from artifactctl.hosts.probe.rootfolder import RootFolder, closing
 
-_FINISHED = ("restored", "purged", "abandoned")
 _NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EXDEV)
 
 
@@ -32,7 +33,7 @@ def operations(root: RootFolder) -> List[Dict[str, Any]]:
     """
     known = replay(Journal(root).read().records)
     rows = [_row(root, each) for each in known.values()]
-    for name in _folders(root):
+    for name in folders(root):
         if name not in known:
             found = from_note(root, name.encode(), name)
             if found is not None:
@@ -40,7 +41,7 @@ def operations(root: RootFolder) -> List[Dict[str, Any]]:
     return rows
 
 
-def _folders(root: RootFolder) -> List[str]:
+def folders(root: RootFolder) -> List[str]:
     """Return the operations that have a folder, by name."""
     names = set()
     for entry in os.listdir(root.quarantine_fd):
@@ -50,6 +51,23 @@ def _folders(root: RootFolder) -> List[str]:
         if places.names_operation(folder):
             names.add(folder.decode())
     return sorted(names)
+
+
+def find(root: RootFolder, name: str) -> Known:
+    """Return one operation as journal or note tell it; ProbeFailure when neither knows it."""
+    known = replay(Journal(root).read().records).get(name) or from_note(root, places.operation_folder(name), name)
+    if known is None:
+        raise ProbeFailure(
+            f"there is no operation {name} on this root", remedy="`artifactctl quarantine ls` shows what there is"
+        )
+    return known
+
+
+def lies_at(root: RootFolder, name: str) -> "tuple[bytes, bytes]":
+    """Return (where an operation's content is now, where it was taken from), both below the root."""
+    known = find(root, name)
+    _, purging = content_of(root, known)
+    return _placed_now(known, purging=purging), known.original
 
 
 def placed(known: Known) -> bytes:
@@ -65,7 +83,7 @@ def _row(root: RootFolder, known: Known) -> Dict[str, Any]:
     content, purging = content_of(root, known)
     original = _at(root, known.original)
     identity = known.intent["identity"]
-    finished = known.event in _FINISHED
+    finished = known.event in FINISHED
     return {
         "operation": known.operation,
         "event": known.event,

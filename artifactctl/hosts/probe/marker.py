@@ -75,7 +75,7 @@ def write_marker(path: bytes, marker: Dict[str, Any]) -> None:
             room.with_room(private_fd, lambda: durable.replace_file(places.MARKER, private_fd, text.encode("ascii")))
         finally:
             os.close(private_fd)
-        os.fsync(root_fd)
+        durable.flush_folder(root_fd)
     finally:
         os.close(root_fd)
 
@@ -95,7 +95,7 @@ def _furnish(private_fd: int, marker: Dict[str, Any]) -> None:
             raise  # on a full disk a root can still be added: what is missing is made when there is space
     finally:
         os.close(quarantine_fd)
-    os.fsync(private_fd)
+    durable.flush_folder(private_fd)
 
 
 def _ensure_journal(private_fd: int, marker: Dict[str, Any]) -> None:

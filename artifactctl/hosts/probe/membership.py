@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import Iterator, List
+from typing import Iterator, List, Optional
 
 from artifactctl.hosts.probe import kernel, walking
 from artifactctl.hosts.probe.folders import FolderStack
@@ -19,7 +19,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 def members(parent_fd: int, name: bytes) -> Iterator[Member]:
     """Yield the target `name` in `parent_fd` (depth 0) and everything below; OSError when any of it cannot be seen."""
-    top = _member(parent_fd, name, 0)
+    top = _member(parent_fd, name, 0, kernel.statx(b"", parent_fd).mount_id)
     yield top
     if top.kind != "d":
         return
@@ -33,7 +33,7 @@ def members(parent_fd: int, name: bytes) -> Iterator[Member]:
                 pending.pop()
                 stack.leave()
                 continue
-            member = _member(stack.descriptor, entry, stack.depth)
+            member = _member(stack.descriptor, entry, stack.depth, stack.mount_id)
             yield member
             if member.kind == "d":
                 _enter(stack, member)
@@ -54,8 +54,10 @@ def _listing(stack: FolderStack) -> Iterator[bytes]:
     return iter(names)
 
 
-def _member(folder_fd: int, name: bytes, depth: int) -> Member:
+def _member(folder_fd: int, name: bytes, depth: int, mount_id: Optional[int]) -> Member:
     status = kernel.statx(name, folder_fd)
+    if status.mount_id is not None and status.mount_id != mount_id:
+        raise OSError(errno.EXDEV, "something is mounted here", os.fsdecode(name))
     kind = kind_of(status)
     return Member(
         depth,

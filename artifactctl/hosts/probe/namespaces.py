@@ -65,6 +65,11 @@ class Namespaces:
             return frozenset()
         return frozenset(m.mount_id for m in space.table if m.is_remote and m.device != except_device)
 
+    def mounts_of(self, device: str) -> FrozenSet[int]:
+        """Return the numbers of all mounts of one filesystem (`device` of mountinfo) in whatever namespace."""
+        tables = self._by_key.values()
+        return frozenset(mount.mount_id for space in tables for mount in space.table if mount.device == device)
+
     def leads_to_remote(self, process: int, path: bytes) -> bool:
         """Whether `path`, as the process names it, lies on a network or FUSE mount."""
         space = self._of_process.get(process)

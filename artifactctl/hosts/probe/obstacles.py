@@ -26,7 +26,7 @@ class Obstacles(Visitor):
         self.found: List[Wire] = []
         self._user = os.geteuid()
         self._sticky = False
-        self._sticky_owner = -1
+        self._folder_of_sticky = parent
         self._unknown_noted = False
         status = kernel.statx(b"", parent)
         if (mount is not None and mount.is_read_only) or os.fstatvfs(parent).f_flag & os.ST_RDONLY:
@@ -41,6 +41,8 @@ class Obstacles(Visitor):
     def folder(self, relative: bytes, descriptor: int, status: kernel.FileStatus) -> None:
         self._sticky = bool(status.mode & stat.S_ISVTX) and self._user not in (0, status.uid)
         self._folder_of_sticky = descriptor
+        if status.attributes & kernel.ATTRIBUTE_IMMUTABLE:  # said already; the kernel denies writing because of it
+            return
         if not os.access(b".", os.W_OK | os.X_OK, dir_fd=descriptor, effective_ids=True):
             self._add("permission", relative, f"user {self._user} may not change this folder")
 

@@ -12,6 +12,7 @@ from artifactctl.hosts.probe.kernel import FileStatus
 from artifactctl.hosts.probe.rootfolder import RootFolder, closing, open_private_folder
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+FINISHED = ("restored", "purged", "abandoned")
 INTENT_FIELDS = (
     "relative",
     "sibling",

@@ -13,13 +13,14 @@ from __future__ import annotations
 import os
 from typing import Any, Callable, Dict, Optional
 
-from artifactctl.hosts.probe import manifest, places, renaming, room
+from artifactctl.hosts.probe import durable, manifest, places, renaming, room
 from artifactctl.hosts.probe.emptying import Emptying, Pace
 from artifactctl.hosts.probe.failures import ProbeFailure
 from artifactctl.hosts.probe.operation import Operation
 from artifactctl.hosts.probe.points import reached
 from artifactctl.hosts.probe.restore import clear_away
 from artifactctl.hosts.probe.rootfolder import RootFolder, closing
+from artifactctl.hosts.probe.sweeping import sweep
 
 
 def begin_purge(root: RootFolder, name: str) -> None:
@@ -43,7 +44,7 @@ def begin_purge(root: RootFolder, name: str) -> None:
                 ),
             )
             reached("begin-purge:renamed")
-    os.fsync(root.quarantine_fd)
+    durable.flush_folder(root.quarantine_fd)
     reached("begin-purge:synced")
     operation.record("purging")
     reached("begin-purge:journalled")
@@ -70,6 +71,9 @@ def purge(
     May be called again after an interruption: what is absent counts as done.
     """
     operation = Operation(root, name)
+    if operation.event == "purged":
+        sweep(root)
+        return _result(complete=True)
     operation.require(("purging",), "purged")
     reached("purge:begun")
     folder_fd, purging = operation.open_folder()
@@ -95,17 +99,22 @@ def _conclude(operation: Operation, holding_fd: int, emptying: Emptying) -> Dict
     gone = not renaming.exists(places.CONTENT, holding_fd)
     if gone and not emptying.interrupted:
         reached("purge:emptied")
-        os.fsync(holding_fd)
+        durable.flush_folder(holding_fd)
         reached("purge:synced")
         operation.record("purged")
         reached("purge:journalled")
         clear_away(operation)
+        sweep(operation.root)
         room.make_room_if_plenty(operation.root.private_fd, operation.root.quarantine_fd)
+    return _result(complete=gone and not emptying.interrupted, emptying=emptying)
+
+
+def _result(*, complete: bool, emptying: Optional[Emptying] = None) -> Dict[str, Any]:
     return {
-        "complete": gone and not emptying.interrupted,
-        "removed_files": emptying.removed_files,
-        "removed_bytes": emptying.removed_bytes,
-        "mismatched": [os.fsdecode(path) for path in emptying.mismatched],
-        "errors": list(emptying.errors),
-        "interrupted": emptying.interrupted,
+        "complete": complete,
+        "removed_files": emptying.removed_files if emptying else 0,
+        "removed_bytes": emptying.removed_bytes if emptying else 0,
+        "mismatched": [os.fsdecode(path) for path in emptying.mismatched] if emptying else [],
+        "errors": list(emptying.errors) if emptying else [],
+        "interrupted": emptying.interrupted if emptying else False,
     }

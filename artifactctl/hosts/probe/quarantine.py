@@ -9,14 +9,15 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 from contextlib import suppress
 from typing import Any, Dict, Optional
 
-from artifactctl.hosts.probe import kernel, manifest, membership, note, places, renaming, room
+from artifactctl.hosts.probe import durable, fingerprint, kernel, manifest, membership, note, places, renaming, room
 from artifactctl.hosts.probe.alone import InUse, held_alone
 from artifactctl.hosts.probe.failures import ProbeFailure
-from artifactctl.hosts.probe.fingerprint import Fingerprint, PathByDepth
+from artifactctl.hosts.probe.fingerprint import PathByDepth
 from artifactctl.hosts.probe.journal import Journal
 from artifactctl.hosts.probe.kernel import FileStatus
 from artifactctl.hosts.probe.operation import INTENT_FIELDS, Operation, matches, matches_untouched, replay, status_at
@@ -53,16 +54,26 @@ def intend(root: RootFolder, details: Dict[str, Any]) -> str:
     _clear_leftover(root, folder)
     folder_fd = room.take_folder(root.private_fd, root.quarantine_fd, folder)
     reached("intend:folder-made")
-    with closing(folder_fd):
-        recorded = _write_manifest(root, folder_fd, details)
-        reached("intend:manifest-written")
-        noted = {**details, "fingerprint": recorded}
-        room.with_room(root.private_fd, lambda: note.write(folder_fd, noted))
-        os.fsync(folder_fd)
-        reached("intend:note-written")
-    journal.append(operation, "intended", {field: noted[field] for field in INTENT_FIELDS})
+    try:
+        with closing(folder_fd):
+            noted = _write_down(root, folder_fd, details)
+        journal.append(operation, "intended", {field: noted[field] for field in INTENT_FIELDS})
+    except (OSError, ProbeFailure):
+        room.give_back_folder(root.private_fd, root.quarantine_fd, folder)
+        raise
     reached("intend:journalled")
+    recorded: str = noted["fingerprint"]
     return recorded
+
+
+def _write_down(root: RootFolder, folder_fd: int, details: Dict[str, Any]) -> Dict[str, Any]:
+    """Write manifest and note durably; returns the note's fields, with the fingerprint of what the manifest lists."""
+    noted = {**details, "fingerprint": _write_manifest(root, folder_fd, details)}
+    reached("intend:manifest-written")
+    room.with_room(root.private_fd, lambda: note.write(folder_fd, noted))
+    durable.flush_folder(folder_fd)
+    reached("intend:note-written")
+    return noted
 
 
 def _clear_leftover(root: RootFolder, folder: bytes) -> None:
@@ -76,7 +87,7 @@ def _clear_leftover(root: RootFolder, folder: bytes) -> None:
             raise ProbeFailure(
                 f"the quarantine {os.fsdecode(folder)} already holds something", remedy="`artifactctl quarantine ls`"
             )
-    room.give_back_folder(root.quarantine_fd, folder)
+    room.give_back_folder(root.private_fd, root.quarantine_fd, folder)
 
 
 def _write_manifest(root: RootFolder, folder_fd: int, details: Dict[str, Any]) -> str:
@@ -89,18 +100,15 @@ def _write_manifest(root: RootFolder, folder_fd: int, details: Dict[str, Any]) -
 
 
 def _take_stock(folder_fd: int, operation: str, parent_fd: int, name: bytes) -> str:
-    fingerprint, paths = Fingerprint(), PathByDepth()
+    digest, paths = hashlib.sha256(), PathByDepth()
 
     def each(member: manifest.Member) -> None:
+        times = {"modified_ns": member.modified_ns, "changed_ns": member.changed_ns}
         path = paths.path(member.depth, member.name)
-        if member.depth == 0:
-            fingerprint.add_top(member.kind, member.inode, member.size, member.modified_ns)
-        else:
-            times = (member.modified_ns, member.changed_ns)
-            fingerprint.add(path, member.kind, member.inode, member.size, times)
+        digest.update(fingerprint.record(path, member.kind, member.inode, member.size, **times))
 
     manifest.write(folder_fd, operation, membership.members(parent_fd, name), each)
-    return fingerprint.hexdigest()
+    return digest.hexdigest()
 
 
 def set_aside(root: RootFolder, name: str) -> str:
@@ -124,10 +132,13 @@ def set_aside(root: RootFolder, name: str) -> str:
 
 
 def _set_aside_from(operation: Operation, parent_fd: int, target: bytes) -> str:
-    if operation.content() is None:
+    content = operation.content()
+    if content is None:
         outcome = _refusal(operation, status_at(parent_fd, target))
         if outcome:
             return outcome
+    elif not matches(operation.identity, content):
+        return "occupied"  # somebody else's: neither replaced nor taken for the target
     folder_fd, purging = operation.open_folder()
     with closing(folder_fd):
         if purging:
@@ -168,7 +179,10 @@ def _outcome_of(error: OSError) -> str:
 
 
 def _move(operation: Operation, parent_fd: int, target: bytes, holding_fd: int) -> str:
-    if status_at(holding_fd, places.CONTENT) is None:
+    there = status_at(holding_fd, places.CONTENT)
+    if there is not None and not matches(operation.identity, there):
+        return "occupied"  # somebody else's: it was not us who put it there, so it is not ours to move
+    if there is None:
         reached("set-aside:checked")
         try:
             with held_alone(parent_fd, target):
@@ -185,8 +199,8 @@ def _move(operation: Operation, parent_fd: int, target: bytes, holding_fd: int) 
     if moved is None or not matches(operation.identity, moved):
         renaming.rename_publicly(holding_fd, places.CONTENT, parent_fd, target)
         return "replaced"
-    os.fsync(parent_fd)
-    os.fsync(holding_fd)
+    durable.flush_folder(parent_fd)
+    durable.flush_folder(holding_fd)
     reached("set-aside:synced")
     operation.record("renamed")
     reached("set-aside:journalled")
@@ -194,9 +208,14 @@ def _move(operation: Operation, parent_fd: int, target: bytes, holding_fd: int) 
 
 
 def confirm(root: RootFolder, name: str) -> None:
-    """Journal that the second look was clear."""
+    """Journal that it stays in quarantine: the second look was clear, or a restore or purge did not begin."""
     operation = Operation(root, name)
-    operation.require(("renamed", "quarantined"), "confirmed")
+    operation.require(("renamed", "quarantined", "restore_intended", "purge_intended"), "confirmed")
+    if operation.content() is None:
+        raise ProbeFailure(
+            f"operation {name} cannot be confirmed: nothing of it lies in quarantine",
+            remedy="`artifactctl doctor` looks where it is",
+        )
     operation.record("quarantined")
 
 
@@ -210,11 +229,11 @@ def keep(root: RootFolder, name: str, reason: str) -> None:
 def abandon(root: RootFolder, name: str, reason: str) -> None:
     """Journal that an intended rename never happened, and give its folder back."""
     operation = Operation(root, name)
-    operation.require(("intended",), "abandoned")
+    operation.require(("intended", "renamed"), "abandoned")
     if operation.content() is not None:
         raise ProbeFailure(
             f"operation {name} cannot be abandoned: its content lies in quarantine",
             remedy=f"`artifactctl quarantine restore {name}`",
         )
     operation.record("abandoned", reason=reason)
-    room.give_back_folder(root.quarantine_fd, operation.folder)
+    room.give_back_folder(root.private_fd, root.quarantine_fd, operation.folder)

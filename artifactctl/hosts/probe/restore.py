@@ -13,7 +13,7 @@ import os
 from contextlib import suppress
 from typing import Optional
 
-from artifactctl.hosts.probe import places, renaming, room
+from artifactctl.hosts.probe import durable, places, renaming, room
 from artifactctl.hosts.probe.operation import Operation, matches, status_at
 from artifactctl.hosts.probe.points import reached
 from artifactctl.hosts.probe.rootfolder import RootFolder, closing
@@ -64,7 +64,7 @@ def _complete(operation: Operation) -> str:
         present = status_at(parent_fd, target)
         if present is None or not matches(operation.identity, present):
             return "absent"
-        os.fsync(parent_fd)
+        durable.flush_folder(parent_fd)
     operation.record("restored", to=operation.known.restored_to)
     clear_away(operation)
     return "done"
@@ -108,8 +108,8 @@ def _move(operation: Operation, holding_fd: int, place: "tuple[int, bytes]", rel
             raise
         return outcome
     reached("put-back:renamed")
-    os.fsync(holding_fd)
-    os.fsync(parent_fd)
+    durable.flush_folder(holding_fd)
+    durable.flush_folder(parent_fd)
     reached("put-back:synced")
     operation.record("restored", to=os.fsdecode(relative))
     reached("put-back:journalled")
@@ -123,7 +123,7 @@ def clear_away(operation: Operation) -> None:
         with closing(parent_fd):
             with suppress(FileNotFoundError):  # removed before a crash
                 os.rmdir(places.sibling_folder(operation.name), dir_fd=parent_fd)
-            os.fsync(parent_fd)
+            durable.flush_folder(parent_fd)
     for folder in (operation.folder, operation.folder + places.PURGING_SUFFIX):
         if renaming.exists(folder, operation.root.quarantine_fd):
-            room.give_back_folder(operation.root.quarantine_fd, folder)
+            room.give_back_folder(operation.root.private_fd, operation.root.quarantine_fd, folder)

@@ -15,10 +15,10 @@ from typing import Callable, List, TypeVar
 
 from artifactctl.hosts.probe import durable, kernel, places
 from artifactctl.hosts.probe.renaming import rename_privately
-from artifactctl.hosts.probe.rootfolder import make_folder
+from artifactctl.hosts.probe.rootfolder import give_to_owner, make_folder
 
-BALLAST_FILES, BALLAST_BYTES = 4, 1 << 20
-SPARE_FOLDERS = 4
+BALLAST_FILES, BALLAST_BYTES = 16, 256 << 10  # many: each gives back an inode too
+SPARE_FOLDERS = 8
 MANIFEST_AHEAD_BYTES, NOTE_AHEAD_BYTES = 64 << 10, 16 << 10
 _PLENTY_BYTES = 64 << 20
 _FREEING_SECONDS = 0.5  # xfs and btrfs give freed blocks back a moment later
@@ -63,9 +63,10 @@ def release_ballast(private_fd: int) -> bool:
 def make_room(private_fd: int, quarantine_fd: int) -> None:
     """Make missing ballast and spare folders; ENOSPC when the disk has no space for them."""
     _make_ballast(private_fd)
+    _widen(quarantine_fd)
     for _ in range(SPARE_FOLDERS - len(spare_folders(quarantine_fd))):
         _make_spare(quarantine_fd)
-    os.fsync(quarantine_fd)
+    durable.flush_folder(quarantine_fd)
 
 
 def make_room_if_plenty(private_fd: int, quarantine_fd: int) -> None:
@@ -80,6 +81,14 @@ def make_room_if_plenty(private_fd: int, quarantine_fd: int) -> None:
             raise
 
 
+def _widen(quarantine_fd: int) -> None:
+    """Let the folder have a block of its own for names: xfs keeps few in the inode and then needs a new block."""
+    for number in b"01":
+        name = b"padding-%c-" % number + b"x" * 200
+        with suppress(FileExistsError):
+            os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=quarantine_fd))
+
+
 def _make_ballast(private_fd: int) -> None:
     with suppress(FileExistsError):
         make_folder(places.BALLAST, private_fd)
@@ -87,11 +96,26 @@ def _make_ballast(private_fd: int) -> None:
     try:
         present = set(os.listdir(folder))
         for number in range(BALLAST_FILES):
-            if f"{number}" not in present:
-                durable.fill_file(b"%d" % number, folder, bytes(4096), BALLAST_BYTES)
-        os.fsync(folder)
+            if str(number) not in present:
+                _fill_ballast(b"%d" % number, folder)
+        durable.flush_folder(folder)
     finally:
         os.close(folder)
+
+
+def _fill_ballast(name: bytes, folder: int) -> None:
+    """Occupy space. Not flushed: ballast that a power cut takes is made anew."""
+    descriptor = os.open(
+        name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder
+    )
+    try:
+        give_to_owner(descriptor, folder)
+        durable.write_all(descriptor, bytes(BALLAST_BYTES), 0)
+    except OSError:
+        os.unlink(name, dir_fd=folder)
+        raise
+    finally:
+        os.close(descriptor)
 
 
 def spare_folders(quarantine_fd: int) -> List[bytes]:
@@ -101,13 +125,13 @@ def spare_folders(quarantine_fd: int) -> List[bytes]:
 
 
 def _make_spare(quarantine_fd: int) -> None:
-    name = places.SPARE_PREFIX + uuid.uuid4().hex.encode()
+    name = _spare_name()
     make_folder(name, quarantine_fd)
     folder = os.open(name, _FOLDER, dir_fd=quarantine_fd)
     try:
         durable.fill_file(places.MANIFEST, folder, bytes(4096), MANIFEST_AHEAD_BYTES)
         durable.fill_file(places.NOTE, folder, b" " * 4096, NOTE_AHEAD_BYTES)
-        os.fsync(folder)
+        durable.flush_folder(folder)
     finally:
         os.close(folder)
 
@@ -119,14 +143,15 @@ def take_folder(private_fd: int, quarantine_fd: int, name: bytes) -> int:
         with_room(private_fd, lambda: rename_privately(quarantine_fd, spares[0], quarantine_fd, name))
     else:
         with_room(private_fd, lambda: make_folder(name, quarantine_fd))
-    os.fsync(quarantine_fd)
+    durable.flush_folder(quarantine_fd)
     return os.open(name, _FOLDER, dir_fd=quarantine_fd)
 
 
-def give_back_folder(quarantine_fd: int, name: bytes) -> None:
+def give_back_folder(private_fd: int, quarantine_fd: int, name: bytes) -> None:
     """Make an operation's folder a spare one again, or remove it when there are enough.
 
-    A folder that holds anything but our two files stays where it is: somebody else put it there.
+    A folder that holds anything but our two files stays where it is: somebody else put it there. So does one that a
+    full disk has no name for; `purge` sweeps such folders when there is space.
     """
     folder = os.open(name, _FOLDER, dir_fd=quarantine_fd)
     try:
@@ -142,5 +167,13 @@ def give_back_folder(quarantine_fd: int, name: bytes) -> None:
     if enough:
         os.rmdir(name, dir_fd=quarantine_fd)
     else:
-        rename_privately(quarantine_fd, name, quarantine_fd, places.SPARE_PREFIX + uuid.uuid4().hex.encode())
-    os.fsync(quarantine_fd)
+        try:
+            with_room(private_fd, lambda: rename_privately(quarantine_fd, name, quarantine_fd, _spare_name()))
+        except OSError as error:
+            if error.errno not in NO_ROOM:
+                raise
+    durable.flush_folder(quarantine_fd)
+
+
+def _spare_name() -> bytes:
+    return places.SPARE_PREFIX + uuid.uuid4().hex[:12].encode()

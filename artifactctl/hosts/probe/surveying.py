@@ -50,6 +50,7 @@ class Survey:
     def __init__(self, target: Target, visitors: Sequence[Visitor]) -> None:
         self._target = target
         self._visitors = visitors
+        self._interested = [each.entry for each in visitors if type(each).entry is not Visitor.entry]
 
     def run(self) -> None:
         """Walk the whole target once."""
@@ -70,8 +71,8 @@ class Survey:
             self._descend(stack)
 
     def _tell(self, seen: Sighted) -> None:
-        for visitor in self._visitors:
-            visitor.entry(seen)
+        for tell in self._interested:
+            tell(seen)
 
     def _problem(self, text: str) -> None:
         for visitor in self._visitors:

@@ -1,8 +1,6 @@
 """What a tree consists of: counts, bytes, digests, links that lead out, names outside.
 
-fingerprint: SHA-256 over one record per entry, in member order. A record is the path, NUL, the type letter, NUL, and
-inode, size, mtime and ctime (nanoseconds) in decimal, separated by blanks, newline. The target itself has its inode
-only (a file also size and mtime), since a rename into another folder changes its ctime, and nothing else of it.
+fingerprint: see `fingerprint`.
 
 member_digest: SHA-256 over path, NUL, type letter, NUL, size in decimal, newline, of everything that is no folder.
 """
@@ -14,7 +12,7 @@ import os
 import stat
 from typing import Any, Dict, List, Sequence, Tuple
 
-from artifactctl.hosts.probe import kernel
+from artifactctl.hosts.probe import fingerprint, kernel
 from artifactctl.hosts.probe.mounts import lies_at_or_below
 from artifactctl.hosts.probe.surveying import Sighted, Visitor
 from artifactctl.hosts.probe.walking import describe, type_letter
@@ -64,7 +62,8 @@ class TreeSummary(Visitor):
         relative, status = seen.relative, seen.status
         letter = type_letter(status.mode)
         self._counts[letter] += 1
-        self._fingerprint.update(_record(relative, letter, status))
+        times = {"modified_ns": status.modified_ns, "changed_ns": status.changed_ns}
+        self._fingerprint.update(fingerprint.record(relative, letter, status.inode, status.size, **times))
         if letter != "d":
             self._members.update(b"%b\0%b\0%d\n" % (relative, letter.encode(), status.size))
             self._apparent += status.size
@@ -97,7 +96,8 @@ class TreeSummary(Visitor):
         known.met += 1
 
     def _date(self, relative: bytes, letter: str, status: kernel.FileStatus) -> None:
-        changed = max(status.modified_ns, status.changed_ns)
+        # a rename into quarantine changes the target's own ctime: it must not look recently changed by that
+        changed = max(status.modified_ns, status.changed_ns) if relative else status.modified_ns
         if changed > self._changed[0]:
             self._changed = (changed, relative)
         # folders and links are read by every look, ours included
@@ -151,13 +151,3 @@ class TreeSummary(Visitor):
             "shared_extents": shared_extents,
             "problems": self._problems,
         }
-
-
-def _record(relative: bytes, letter: str, status: kernel.FileStatus) -> bytes:
-    if relative:
-        numbers = b"%d %d %d %d" % (status.inode, status.size, status.modified_ns, status.changed_ns)
-    elif letter == "d":
-        numbers = b"%d" % status.inode
-    else:
-        numbers = b"%d %d %d" % (status.inode, status.size, status.modified_ns)
-    return b"%b\0%b\0%b\n" % (relative, letter.encode(), numbers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Dict, List, NamedTuple, Optional, Set, Tuple
+from typing import Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from artifactctl.hosts.probe import kernel
 
@@ -42,13 +42,17 @@ class UseTable:
         """Note a use whose filesystem is not known for sure."""
         self._uncertain.setdefault(inode, []).append(UncertainUse(use, path))
 
-    def of(self, status: kernel.FileStatus, path: bytes) -> List[Use]:
-        """Return the uses of what has this status and stands at the absolute `path`."""
-        found = self._by_inode.get((status.device, status.inode), [])
-        if not self._uncertain:
-            return found
-        unsure = [item.use for item in self._uncertain.get(status.inode, ()) if item.path == path]
-        return found + unsure if unsure else found
+    def of(self, status: kernel.FileStatus) -> Sequence[Use]:
+        """Return the uses of what has this status."""
+        return self._by_inode.get((status.device, status.inode), ())
+
+    def is_uncertain_about(self, inode: int) -> bool:
+        """Whether a use on an unknown filesystem has this inode number."""
+        return inode in self._uncertain
+
+    def uncertain_of(self, inode: int, path: bytes) -> Sequence[Use]:
+        """Return the uses of this inode number on an unknown filesystem under the absolute `path`."""
+        return [item.use for item in self._uncertain.get(inode, ()) if item.path == path]
 
 
 def command_of(process: Optional[int]) -> str:

@@ -1,0 +1,112 @@
+"""Which name leads to which command, with the line `artifactctl --help` shows for it (no module is loaded for that).
+
+The line equals the command's own short help; a test compares them.
+"""
+
+PLUG_IN_GROUP = "artifactctl.commands"
+"""The entry-point group through which other packages add commands."""
+
+_FOLDER = "artifactctl.cli.commands"
+
+SECTIONS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
+    (
+        "Set up",
+        {
+            "init": (f"{_FOLDER}.init:init", "Create or upgrade the catalog."),
+            "root": (f"{_FOLDER}.root:root", "Say below which folders artifactctl may act."),
+            "completion": (f"{_FOLDER}.completion:completion", "Print the completion script for a shell."),
+        },
+    ),
+    (
+        "What is there",
+        {
+            "scan": (
+                f"{_FOLDER}.stock:scan",
+                "Recognise and register what is there; report drift, strays and bytes that are nobody's.",
+            ),
+            "ls": (f"{_FOLDER}.browse:ls", "List artifacts."),
+            "show": (f"{_FOLDER}.browse:show", "Show everything known about one artifact."),
+            "lineage": (f"{_FOLDER}.browse:lineage", "Show what an artifact was made from and used for."),
+            "du": (
+                f"{_FOLDER}.space:du",
+                "Measure catalogued and uncatalogued bytes below the roots, or below PATH.",
+            ),
+            "df": (f"{_FOLDER}.space:df", "Show volumes with reserved, quarantined and unaccounted bytes."),
+        },
+    ),
+    (
+        "What it is",
+        {
+            "register": (
+                f"{_FOLDER}.stock:register",
+                "Say what the thing at PATH is, what it was made from and what it cost.",
+            ),
+            "verify": (
+                f"{_FOLDER}.stock:verify",
+                "Check that every member is there, whole, and what was declared; exits 3 when not.",
+            ),
+            "link": (f"{_FOLDER}.linking:link", "Record what an artifact was made from."),
+            "supersede": (f"{_FOLDER}.linking:supersede", "Record that one artifact takes the place of another."),
+            "record": (f"{_FOLDER}.linking:record", "Record measurements of an artifact made elsewhere."),
+        },
+    ),
+    (
+        "Will it fit",
+        {
+            "plan": (f"{_FOLDER}.plan:plan", "Ask whether the next stage fits on a volume."),
+            "reservation": (
+                f"{_FOLDER}.reservation:reservation",
+                "See and give back promised space; `plan --reserve` promises it.",
+            ),
+        },
+    ),
+    (
+        "Make room",
+        {
+            "reclaim": (
+                f"{_FOLDER}.reclaim:reclaim",
+                "Free space with proof: preview it, or move it to quarantine after a question.",
+            ),
+            "approve": (
+                f"{_FOLDER}.reclaim:approve",
+                "Record your consent to a saved plan; `apply` then asks no more.",
+            ),
+            "apply": (
+                f"{_FOLDER}.reclaim:apply",
+                "Carry out a saved plan, step by step, looking again before each.",
+            ),
+            "quarantine": (f"{_FOLDER}.quarantine:quarantine", "See, restore and purge what was set aside."),
+            "why": (
+                f"{_FOLDER}.why:why",
+                "Say whether an artifact may go, every reason against it, and what would change that.",
+            ),
+        },
+    ),
+    (
+        "Keep it",
+        {
+            "hold": (f"{_FOLDER}.hold:hold", "Keep artifacts, whatever policies say."),
+            "lease": (f"{_FOLDER}.lease:lease", "Say what is in use, so that nothing removes it meanwhile."),
+        },
+    ),
+    (
+        "What happened",
+        {
+            "doctor": (
+                f"{_FOLDER}.doctor:doctor",
+                "Compare catalog and disk, and explain unfinished operations; exits 3 when something is wrong.",
+            ),
+            "audit": (f"{_FOLDER}.audit:audit", "Ask what happened, and prove that nobody changed the answer."),
+        },
+    ),
+)
+"""Section title to {command: (`module:attribute`, its line in the help)}."""
+
+COMMANDS: dict[str, str] = {name: target for _, table in SECTIONS for name, (target, _) in table.items()}
+"""Command name to `module:attribute`."""
+
+PLUG_IN_SUMMARIES = {
+    "extract": "Make response sets, corpora, vocabulary maps and hidden states.",
+    "train": "Train, evaluate and export EAGLE-3 draft models.",
+}
+"""What help says about the plug-ins that ship with artifactctl; others are listed with the package they come from."""

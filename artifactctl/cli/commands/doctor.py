@@ -1,0 +1,31 @@
+"""`doctor`: is everything as the catalog says, and what to do where it is not."""
+
+import click
+
+from artifactctl.cli.shared_options import Command
+from artifactctl.cli.wiring import Wiring, pass_wiring
+from artifactctl.domain.errors import ExitCode
+
+
+@click.command("doctor", cls=Command)
+@click.option("--repair", is_flag=True, help="Finish what was interrupted.")
+@pass_wiring
+def doctor(wiring: Wiring, *, repair: bool) -> None:
+    """Compare catalog and disk, and explain unfinished operations; exits 3 when something is wrong.
+
+    Looks for roots that are not there, artifacts that vanished, interrupted operations and what recovery will do,
+    space held by deleted files, a broken audit chain and a wrong clock.
+    """
+    from artifactctl.cli.reclaiming import workplace_of
+    from artifactctl.reclaim import examining
+    from artifactctl.report.doctor import doctor_document, doctor_payload
+
+    work = workplace_of(wiring)
+    repaired = examining.repair(work) if repair else ()
+    findings = examining.examine(work)
+    wiring.output.answer(
+        "doctor",
+        payload=lambda: doctor_payload(findings, repaired=repaired),
+        text=lambda: doctor_document(findings, repaired=repaired),
+    )
+    raise SystemExit(int(ExitCode.CHECK_FAILED if findings else ExitCode.DONE))

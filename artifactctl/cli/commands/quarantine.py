@@ -1,0 +1,77 @@
+"""`quarantine`: what was set aside, put back, or purged for good."""
+
+import click
+
+from artifactctl.cli.options import PATH
+from artifactctl.cli.shared_options import Group
+from artifactctl.cli.wiring import Wiring, pass_wiring
+from artifactctl.domain.errors import ExitCode, UsageError
+
+
+@click.group(cls=Group)
+def quarantine() -> None:
+    """See, restore and purge what was set aside."""
+
+
+@quarantine.command("ls")
+@pass_wiring
+def ls(wiring: Wiring) -> None:
+    """List what is in quarantine, and until when."""
+    from artifactctl.reclaim.quarantined import in_quarantine
+    from artifactctl.report.quarantine import quarantine_payload, quarantine_table
+
+    with wiring.catalog.reading() as reading:
+        items = [item.entry for item in in_quarantine(reading)]
+    wiring.output.answer(
+        "quarantine",
+        payload=lambda: {"quarantined": [quarantine_payload(each, now=wiring.now()) for each in items]},
+        text=lambda: [quarantine_table(items, now=wiring.now())],
+    )
+
+
+@quarantine.command("restore", reasoned=True)
+@click.argument("names", nargs=-1, required=True, metavar="NAME|OPERATION...")
+@click.option("--to", type=PATH, help="Put it at this path below the same root instead of its old place.")
+@pass_wiring
+def restore(wiring: Wiring, names: tuple[str, ...], to: bytes | None) -> None:
+    """Put it back where it was: same files, same inodes, never over anything."""
+    from artifactctl.cli.reclaiming import carry_out
+    from artifactctl.reclaim import applying
+    from artifactctl.reclaim.quarantined import meant_by, place_below
+
+    with wiring.catalog.reading() as reading:
+        items = meant_by(reading, names, here=wiring.here)
+    if to is not None and len(items) != 1:
+        raise UsageError("--to names one place", remedy="restore one artifact at a time")
+    place = place_below(items[0].replica.root, to) if to is not None else None
+    reason = wiring.choices.reason or "restored"
+    carry_out(wiring, lambda work: applying.restore(work, items, to=place, reason=reason))
+
+
+@quarantine.command("purge", reasoned=True)
+@click.argument("names", nargs=-1, metavar="[NAME|OPERATION]...")
+@click.option("--expired", is_flag=True, help="Everything whose grace has passed.")
+@click.option("--dry-run", is_flag=True, help="Show what would be purged or kept, and why.")
+@pass_wiring
+def purge(wiring: Wiring, names: tuple[str, ...], *, expired: bool, dry_run: bool) -> None:
+    """Delete it for good and measure what came free. Every guard runs again first."""
+    from artifactctl.cli.purging import confirm_purge, items_to_purge, show_purge
+    from artifactctl.cli.reclaiming import carry_out, workplace_of
+    from artifactctl.reclaim import applying
+
+    if bool(names) == expired:
+        raise UsageError(
+            "say what should be purged", remedy="name artifacts or operations, or give --expired; not both"
+        )
+    work = workplace_of(wiring)
+    items = items_to_purge(wiring, work, names)
+    if dry_run:
+        raise SystemExit(int(show_purge(wiring, work, items)))
+    if not items:
+        wiring.output.answer(
+            "operation", payload=lambda: {"operation": "", "steps": []}, text=lambda: ["Nothing is past its grace."]
+        )
+        raise SystemExit(int(ExitCode.DONE))
+    reason = wiring.choices.reason or "purge of quarantine"
+    confirm_purge(wiring, items)
+    carry_out(wiring, lambda workplace: applying.purge(workplace, items, reason=reason))

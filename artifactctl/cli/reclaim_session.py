@@ -1,0 +1,225 @@
+"""One run of `artifactctl reclaim`: what is wanted, the plan, the questions, the act."""
+
+import json
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING, Self
+
+from artifactctl.cli.reclaiming import Negotiation, carry_out, confirm, workplace_of
+from artifactctl.cli.saving import save_text
+from artifactctl.cli.wiring import Wiring
+from artifactctl.domain.errors import ExitCode, Refused, UsageError
+
+if TYPE_CHECKING:
+    from artifactctl.domain.artifacts import Root
+    from artifactctl.domain.plans import ReclaimPlan
+    from artifactctl.reclaim.adopting import Adoption
+
+
+def open_session(wiring: Wiring, names: Sequence[str], *, waive: str, purge_now: bool) -> "ReclaimSession":
+    """Return the session for what the words mean; a path that nobody registered is adopted in memory only."""
+    from artifactctl.guards.standard import check_waivers
+
+    waivers = check_waivers(word.strip() for word in waive.split(",") if word.strip())
+    reason = wiring.choices.reason or ""
+    if waivers and not reason.strip():
+        raise UsageError("a waiver needs a reason", remedy='add --reason "why it is all right"')
+    return ReclaimSession(wiring, names, waivers=waivers, reason=reason.strip(), purge_now=purge_now)
+
+
+class ReclaimSession:
+    """Holds the wish and the workplace of one command; nothing is written before the person agreed."""
+
+    def __init__(
+        self, wiring: Wiring, names: Sequence[str], *, waivers: tuple[str, ...], reason: str, purge_now: bool
+    ) -> None:
+        self._wiring = wiring
+        self._names = names
+        self._waivers, self._reason, self._purge_now = waivers, reason, purge_now
+        self._stack = ExitStack()
+        self._adoption: Adoption | None = None
+
+    def __enter__(self) -> Self:
+        from artifactctl.reclaim.preparing import Wish
+        from artifactctl.reclaim.wishing import targets_of
+
+        if self._wiring.catalog_if_any is None and self._names_are_paths():
+            self._adopt(self._existing_paths())
+            return self
+        self._work = workplace_of(self._wiring)
+        with self._work.catalog.reading() as reading:
+            targets = targets_of(reading, self._names, here=self._wiring.here, exists=self._existing_paths())
+        if targets.unregistered:
+            self._adopt(targets.unregistered)
+            return self
+        self._wish = Wish(
+            chosen=targets.chosen,
+            scope=targets.scope,
+            waivers=self._waivers,
+            waiver_reason=self._reason,
+            purge_now=self._purge_now,
+        )
+        return self
+
+    def _existing_paths(self) -> tuple[bytes, ...]:
+        from artifactctl.inventory.finding import absolute
+
+        paths = (absolute(word, here=self._wiring.here) for word in self._names)
+        return tuple(path for path in paths if self._wiring.host.identity(path) is not None)
+
+    def _names_are_paths(self) -> bool:
+        return bool(self._names) and len(self._existing_paths()) == len(self._names)
+
+    def _adopt(self, paths: Sequence[bytes]) -> None:
+        """Plan for paths that nobody registered, on a copy of the catalog: nothing is written yet."""
+        from artifactctl.cli.surroundings import home_directories
+        from artifactctl.reclaim.adopting import adopt
+        from artifactctl.reclaim.preparing import Wish
+
+        if len(paths) != len(self._names):
+            raise UsageError("some of these are registered and some are not", remedy="reclaim them in two commands")
+        wiring = self._wiring
+        adoption = adopt(wiring.host, wiring.catalog_if_any, paths, homes=home_directories(), acting=wiring.acting)
+        self._adoption = self._stack.enter_context(adoption)
+        self._work = workplace_of(wiring, catalog=self._adoption.catalog, host=self._adoption.host)
+        self._wish = Wish(
+            chosen=self._adoption.chosen,
+            waivers=self._waivers,
+            waiver_reason=self._reason,
+            purge_now=self._purge_now,
+        )
+
+    def __exit__(self, *exception: object) -> None:
+        self._stack.close()
+
+    # --- what is wanted ------------------------------------------------------------------------------------------
+
+    def lacking_for(self, path: bytes) -> int:
+        """Return what a saved capacity plan lacks now; says so when that is nothing."""
+        from artifactctl.inventory.lacking import lacking_now
+        from artifactctl.report.sizes import format_bytes
+
+        plan, lacking = lacking_now(self._work.host, self._work.catalog, path, now=self._wiring.now())
+        if lacking == 0:
+            self._wiring.output.answer(
+                "reclaim-plan",
+                payload=lambda: {"needed_bytes": 0, "expected_freed_bytes": 0, "steps": [], "refused": []},
+                text=lambda: [
+                    f"Nothing needs to be deleted: {format_bytes(plan.peak_bytes)} fit, with room to spare. "
+                    "See `artifactctl plan` for the figures."
+                ],
+            )
+        else:
+            self._wish = replace(self._wish, scope=self._roots_on(plan.filesystem_uuid))
+        return lacking
+
+    def want(self, need_bytes: int | None) -> None:
+        """Ask for the least-regret set that frees so much; None asks for all that was named or is offered."""
+        self._wish = replace(self._wish, need_bytes=need_bytes)
+
+    def _roots_on(self, filesystem_uuid: str) -> "tuple[Root, ...]":
+        with self._work.catalog.reading() as reading:
+            roots = reading.roots_on(filesystem_uuid)
+        if not roots:
+            raise Refused(
+                "no managed root lies on the volume of that plan, so nothing there may be reclaimed",
+                remedy="`artifactctl root add PATH` and `artifactctl scan` make it manageable",
+            )
+        return roots
+
+    # --- what would happen, and what does ------------------------------------------------------------------------
+
+    def show(self, *, out: bytes | None, every_guard: bool) -> None:
+        """Print the plan, save it where asked, and end with 4 when nothing in it may go."""
+        plan = self._plan()
+        if out is not None and self._adoption is not None:
+            raise UsageError(
+                "a plan for a path that nobody registered cannot be saved: registering it is part of applying it",
+                remedy="register it first (`artifactctl root add`, `artifactctl scan`), or leave --out away",
+            )
+        if out is not None:
+            self._save(plan, out)
+        self._print(plan, every_guard=every_guard)
+        if not plan.steps:
+            raise SystemExit(int(ExitCode.REFUSED))
+
+    def negotiate_and_carry_out(self, *, every_guard: bool) -> None:
+        """Show the plan, ask what must be asked, then do it and print what happened."""
+        from artifactctl.reclaim.applying import apply_plan
+
+        plan = self._plan()
+        talk = Negotiation(wiring=self._wiring, wish=self._wish)
+        if not plan.steps:
+            self._print_unless_json(plan, every_guard=every_guard)
+            given_up = talk.ask_for_waivers(plan)
+            if given_up is None:
+                self._refuse(plan)
+            else:
+                self._wish = given_up
+                plan = self._plan()
+        purging = talk.offer_purge(plan)
+        if purging is not None:
+            self._wish = purging
+            plan = self._plan()
+        self._print_unless_json(plan, every_guard=every_guard)
+        if not plan.steps:
+            self._refuse(plan)
+        reason = self._wish.waiver_reason or self._wiring.dialogue.reason("Why may it go?")
+        confirm(self._wiring, plan)
+        final = self._register_and_plan_again(plan)
+        carry_out(self._wiring, lambda work: apply_plan(work, final, reason=reason))
+
+    def _register_and_plan_again(self, shown: "ReclaimPlan") -> "ReclaimPlan":
+        """Register for good what was tried out; what the person agreed to must still be what is there."""
+        if self._adoption is None:
+            return shown
+        from artifactctl.cli.opening import start
+
+        wiring = self._wiring
+        catalog = wiring.catalog_if_any or start(wiring).catalog
+        self._work = workplace_of(wiring, catalog=catalog)
+        chosen = self._adoption.make_real(wiring.host, catalog, acting=wiring.acting_now())
+        self._wish = replace(self._wish, chosen=chosen)
+        plan = self._plan()
+        if not plan.steps:
+            self._print_unless_json(plan, every_guard=False)
+            self._refuse(plan)
+        if _targets(plan) != _targets(shown):
+            raise Refused("it changed while you were asked; nothing was removed", remedy="run the command again")
+        return plan
+
+    def _plan(self) -> "ReclaimPlan":
+        from artifactctl.reclaim.preparing import prepare
+
+        return prepare(self._work, self._wish)
+
+    def _print(self, plan: "ReclaimPlan", *, every_guard: bool) -> None:
+        from artifactctl.reclaim.planfile import plan_to_json
+        from artifactctl.report.reclaim_plan import plan_document
+
+        self._wiring.output.answer(
+            "reclaim-plan",
+            payload=lambda: plan_to_json(plan),
+            text=lambda: plan_document(plan, every_guard=every_guard),
+        )
+
+    def _print_unless_json(self, plan: "ReclaimPlan", *, every_guard: bool) -> None:
+        if not self._wiring.output.is_json:
+            self._print(plan, every_guard=every_guard)
+
+    def _refuse(self, plan: "ReclaimPlan") -> None:
+        if self._wiring.output.is_json:
+            self._print(plan, every_guard=False)
+        raise SystemExit(int(ExitCode.REFUSED))
+
+    def _save(self, plan: "ReclaimPlan", out: bytes) -> None:
+        from artifactctl.reclaim.planfile import plan_to_json
+
+        save_text(out, json.dumps(plan_to_json(plan), indent=2) + "\n")
+        self._wiring.output.note(f"saved; `artifactctl apply {os.fsdecode(out)}` carries it out within 24 h")
+
+
+def _targets(plan: "ReclaimPlan") -> list[tuple[object, ...]]:
+    return [(step.path, step.identity, step.fingerprint) for step in plan.steps]

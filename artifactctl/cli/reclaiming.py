@@ -1,0 +1,142 @@
+"""What the commands around removal share: the workplace, the questions, and where a plan file is read."""
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from artifactctl.cli.interrupt import stopping
+from artifactctl.cli.wiring import Wiring
+from artifactctl.domain.errors import UsageError
+
+if TYPE_CHECKING:
+    from artifactctl.catalog import Catalog
+    from artifactctl.domain.plans import ReclaimPlan, Refusal
+    from artifactctl.domain.results import OperationResult
+    from artifactctl.hosts.protocol import Host
+    from artifactctl.policy import Policy
+    from artifactctl.reclaim.preparing import Wish
+    from artifactctl.reclaim.workplace import Workplace
+
+FULL_ENOUGH_TO_PURGE = 0.85
+"""How full a volume is when the dialogue offers to purge at once, since a quarantine frees nothing."""
+
+
+def policy_in_force(wiring: Wiring) -> "Policy":
+    """Return the built-in policy with the limits of configuration and environment."""
+    from artifactctl.policy import BUILTIN
+
+    limits = wiring.limits
+    return replace(
+        BUILTIN,
+        max_bytes=limits.max_bytes,
+        max_artifacts=limits.max_artifacts,
+        quiet_time=limits.quiet_time,
+        grace=limits.grace,
+    )
+
+
+def workplace_of(
+    wiring: Wiring,
+    *,
+    should_stop: Callable[[], bool] = lambda: False,
+    catalog: "Catalog | None" = None,
+    host: "Host | None" = None,
+) -> "Workplace":
+    """Return what the engine works with; `catalog` and `host` stand in for the real ones in a trial."""
+    from artifactctl.reclaim.workplace import Workplace
+
+    return Workplace(
+        catalog=catalog or wiring.catalog,
+        host=host or wiring.host,
+        policy=policy_in_force(wiring),
+        actor=wiring.actor,
+        clock=wiring.now,
+        new_operation=lambda: f"{wiring.now():%Y%m%d}-{secrets.token_hex(4)}",
+        say=wiring.output.note,
+        should_stop=should_stop,
+    )
+
+
+def read_plan(path: bytes) -> "ReclaimPlan":
+    """Read a plan file once; what is applied is what was read."""
+    from artifactctl.reclaim.planfile import plan_from_text
+    from artifactctl.report.paths import display_path
+
+    shown = display_path(path)
+    try:
+        text = Path(path.decode("utf-8", "surrogateescape")).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise UsageError(
+            f"the plan {shown} cannot be read: {reason}", remedy="`artifactctl reclaim --out FILE` writes one"
+        ) from error
+    return plan_from_text(text, where=shown)
+
+
+def carry_out(wiring: Wiring, work: Callable[["Workplace"], "OperationResult"]) -> None:
+    """Run an operation that stops cleanly on a signal, print what it did, and leave with its exit code."""
+    from artifactctl.report.operation import operation_document, operation_payload
+
+    with stopping() as request:
+        result = work(workplace_of(wiring, should_stop=request))
+    wiring.output.answer(
+        "operation", payload=lambda: operation_payload(result), text=lambda: operation_document(result)
+    )
+    raise SystemExit(int(result.exit_code))
+
+
+@dataclass(slots=True, kw_only=True)
+class Negotiation:
+    """The dialogue before a removal: what must be given up is asked in words, one artifact at a time."""
+
+    wiring: Wiring
+    wish: "Wish"
+    agreed: list[str] = field(default_factory=list)
+
+    def ask_for_waivers(self, plan: "ReclaimPlan") -> "Wish | None":
+        """Return the wish with what the person gives up, None when nothing can or will be."""
+        from artifactctl.guards import WAIVABLE
+        from artifactctl.report.sizes import format_bytes
+
+        if not self.wiring.dialogue.has_terminal:
+            return None
+        open_to_waiver = [item for item in plan.refused if {e.guard for e in item.blocking} <= set(WAIVABLE)]
+        if not open_to_waiver or len(open_to_waiver) < len(plan.refused):
+            return None
+        waivers = set(self.wish.waivers)
+        for item in open_to_waiver:
+            self._ask(item, format_bytes(item.allocated_bytes))
+            waivers |= {e.guard for e in item.blocking}
+        reason = self.wiring.dialogue.reason("Why is that all right?")
+        return replace(self.wish, waivers=tuple(g for g in WAIVABLE if g in waivers), waiver_reason=reason)
+
+    def _ask(self, item: "Refusal", size: str) -> None:
+        said = "; ".join(e.reason for e in item.blocking)
+        self.wiring.dialogue.typed(
+            f"{item.name}: {said}.",
+            size,
+            yes_counts=False,
+            otherwise=f"add --waive {','.join(e.guard for e in item.blocking)} --reason TEXT",
+        )
+
+    def offer_purge(self, plan: "ReclaimPlan") -> "Wish | None":
+        """Return the wish with `purge_now` when the volume is nearly full and the person wants that."""
+        usage = self.wiring.host.usage(plan.mount)
+        full = 1 - usage.available_bytes / max(usage.size_bytes, 1)
+        if plan.purge_now or full < FULL_ENOUGH_TO_PURGE or not self.wiring.dialogue.has_terminal:
+            return None
+        question = f"The volume is {full:.0%} full and a quarantine frees nothing. Purge at once, without a way back?"
+        return replace(self.wish, purge_now=True) if self.wiring.dialogue.agrees(question) else None
+
+
+def confirm(wiring: Wiring, plan: "ReclaimPlan") -> None:
+    """Ask for the typed confirmation: a purge is confirmed with the plan's own short name."""
+    from artifactctl.report.sizes import format_bytes
+
+    what = f"{len(plan.steps)} artifact(s), {format_bytes(sum(s.allocated_bytes for s in plan.steps))}"
+    if plan.purge_now:
+        wiring.dialogue.typed(f"Purge {what} for good?", plan.digest[:8])
+    else:
+        wiring.dialogue.typed(f"Move {what} to quarantine?", "quarantine")

@@ -1,0 +1,60 @@
+"""What a machine is writing, measured over a few seconds."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrowingFile:
+    """A file open for writing. `path` is its name as its process sees it; `grown_bytes` on disk during the sample."""
+
+    path: bytes
+    size_bytes: int
+    grown_bytes: int
+    was_open_before: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writer:
+    """A process that wrote. `written_bytes` went to any device; `writes_here`: it has a file open on this volume."""
+
+    pid: int
+    command: str
+    written_bytes: int
+    writes_here: bool
+    files: tuple[GrowingFile, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolumeActivity:
+    """Writers to a volume during `seconds`; `processes_denied` could not be looked at."""
+
+    seconds: float
+    available_before_bytes: int
+    available_after_bytes: int
+    processes_denied: int
+    writers: tuple[Writer, ...]
+
+    @property
+    def filling_bytes_per_second(self) -> float:
+        """How fast the volume lost available bytes; negative while it gains some."""
+        return (self.available_before_bytes - self.available_after_bytes) / self.seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Growth:
+    """How one folder grew during `seconds`, in bytes on disk; `recent_bytes` lie in files modified lately."""
+
+    before_bytes: int
+    after_bytes: int
+    seconds: float
+    newest_at: datetime | None
+    newest_path: bytes
+    recent_bytes: int
+    recent_seconds: float
+    problems: tuple[str, ...] = ()
+
+    @property
+    def bytes_per_second(self) -> float:
+        """The rate during the sample."""
+        return (self.after_bytes - self.before_bytes) / self.seconds

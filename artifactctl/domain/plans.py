@@ -1,0 +1,183 @@
+"""The reclaim plan: a value that says what would be removed, from where, on what evidence.
+
+Invariant I5: the digest determines the steps. It covers what would be done, to which identities, under which policy and
+waivers; the time, the actor and what the volume looked like stay outside, so that an unchanged world gives an unchanged
+digest. The digest includes each replica's generation, which every quarantine and restore raises.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from artifactctl.domain.artifacts import ArtifactKind
+from artifactctl.domain.identity import FileIdentity
+from artifactctl.domain.verdicts import Evidence
+
+PLAN_LIFETIME = timedelta(hours=24)
+"""How long a plan may be applied after it was made (cli.md)."""
+
+
+class Bound(StrEnum):
+    """Whether the predicted bytes will be freed exactly, or are the most that can be freed."""
+
+    EXACT = "exact"
+    UPPER = "upper"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cap:
+    """One limit over a whole plan and what the plan would use of it."""
+
+    name: str
+    limit: int
+    used: int
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether the plan goes over the limit."""
+        return self.used > self.limit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReclaimStep:
+    """One replica that every guard has cleared (or a person has waived by name)."""
+
+    name: str
+    kind: ArtifactKind
+    artifact_id: int
+    replica_id: int
+    generation: int
+    root_id: str
+    root_path: bytes
+    relative: bytes
+    filesystem_uuid: str
+    identity: FileIdentity
+    fingerprint: str
+    files: int
+    apparent_bytes: int
+    allocated_bytes: int
+    exclusive_bytes: int
+    bound: Bound
+    sibling: bool
+    evidence: tuple[Evidence, ...]
+
+    @property
+    def expected_freed_bytes(self) -> int:
+        """Bytes that df will show more when this replica has been purged: what no name outside shares."""
+        return self.exclusive_bytes
+
+    @property
+    def path(self) -> bytes:
+        """The absolute path on the plan's machine."""
+        return self.root_path.rstrip(b"/") + b"/" + self.relative
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """One replica that stays, with all evidence (the blocking pieces among it)."""
+
+    name: str
+    path: bytes
+    allocated_bytes: int
+    evidence: tuple[Evidence, ...]
+
+    @property
+    def blocking(self) -> tuple[Evidence, ...]:
+        """The evidence that keeps it."""
+        return tuple(item for item in self.evidence if not item.permits_removal)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReclaimPlan:
+    """The removals proposed for one machine; see the module's docstring for what `digest` covers."""
+
+    catalog_id: str
+    catalog_epoch: int
+    machine_id: str
+    hostname: str
+    mount: bytes
+    policy_digest: str
+    waivers: tuple[str, ...]
+    waiver_reason: str
+    purge_now: bool
+    grace: timedelta
+    steps: tuple[ReclaimStep, ...]
+    refused: tuple[Refusal, ...]
+    caps: tuple[Cap, ...]
+    actor: str
+    created_at: datetime
+    expires_at: datetime
+    available_before_bytes: int
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 in hex over the canonical form of what would be done."""
+        return hashlib.sha256(canonical_json(self._binding()).encode("ascii")).hexdigest()
+
+    @property
+    def expected_freed_bytes(self) -> int:
+        """Bytes freed when every step has been purged."""
+        return sum(step.expected_freed_bytes for step in self.steps)
+
+    @property
+    def exceeded_caps(self) -> tuple[Cap, ...]:
+        """The caps that refuse the whole run."""
+        return tuple(cap for cap in self.caps if cap.exceeded)
+
+    @property
+    def roots(self) -> tuple[tuple[str, bytes], ...]:
+        """The managed roots (id, path) the steps lie in, each once, in the order of first use."""
+        return tuple(dict.fromkeys((step.root_id, step.root_path) for step in self.steps))
+
+    def _binding(self) -> dict[str, object]:
+        return {
+            "catalog_id": self.catalog_id,
+            "machine_id": self.machine_id,
+            "policy_digest": self.policy_digest,
+            "waivers": sorted(self.waivers),
+            "waiver_reason": self.waiver_reason,
+            "purge_now": self.purge_now,
+            "grace_seconds": int(self.grace.total_seconds()),
+            "steps": [_step_binding(step) for step in self.steps],
+            "refused": [{"name": item.name, "guards": [e.guard for e in item.blocking]} for item in self.refused],
+        }
+
+
+def _step_binding(step: ReclaimStep) -> dict[str, object]:
+    return {
+        "name": step.name,
+        "artifact_id": step.artifact_id,
+        "replica_id": step.replica_id,
+        "generation": step.generation,
+        "root_id": step.root_id,
+        "filesystem_uuid": step.filesystem_uuid,
+        "relative": text_of(step.relative),
+        "inode": step.identity.inode,
+        "birth_ns": step.identity.birth_ns,
+        "ctime_ns": step.identity.ctime_ns,
+        "fingerprint": step.fingerprint,
+        "exclusive_bytes": step.exclusive_bytes,
+        "sibling": step.sibling,
+        "evidence": [
+            {"guard": e.guard, "verdict": e.verdict.value, "waived": e.waived, "facts": [list(f) for f in e.facts]}
+            for e in step.evidence
+        ],
+    }
+
+
+def canonical_json(value: Mapping[str, object]) -> str:
+    """Return the one ASCII JSON text for `value`: sorted keys, no spaces, surrogate escapes kept."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def text_of(path: bytes) -> str:
+    """Return `path` as text that round-trips through JSON: bytes that are not UTF-8 become surrogate escapes."""
+    return path.decode("utf-8", "surrogateescape")
+
+
+def bytes_of(text: str) -> bytes:
+    """Return the path behind `text_of`."""
+    return text.encode("utf-8", "surrogateescape")

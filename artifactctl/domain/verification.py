@@ -1,0 +1,18 @@
+"""The outcome of a verification."""
+
+from dataclasses import dataclass
+
+from artifactctl.domain.artifacts import VerifyLevel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyResult:
+    """The verification of one copy. `tokens` and `records` are what was found, None where nothing was counted."""
+
+    name: str
+    path: bytes
+    ok: bool
+    level: VerifyLevel
+    problems: tuple[str, ...]
+    tokens: int | None = None
+    records: int | None = None

@@ -1,0 +1,95 @@
+"""What the catalog knows about one replica that somebody would like to remove."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import ClassVar, Protocol
+
+from artifactctl.domain.artifacts import Artifact, Hold, Lease, LineageRole, Replica, Reservation
+from artifactctl.domain.observation import Observation
+from artifactctl.domain.verdicts import Evidence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dependent:
+    """A child in the lineage, as far as a removal of the parent is concerned.
+
+    `finished` is false while a copy is being built or the run that makes it is unfinished; `verified` means verified
+    since its last change; `leased` and `held` count promises on the child itself.
+    """
+
+    name: str
+    role: LineageRole
+    living: bool
+    finished: bool
+    verified: bool
+    leased: bool
+    held: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecipeInput:
+    """A parent that would be needed to build the candidate again."""
+
+    name: str
+    role: LineageRole
+    living: bool
+    in_same_plan: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """How the candidate could be built again. `complete` says that the lineage names every kind of input it takes."""
+
+    inputs: tuple[RecipeInput, ...]
+    complete: bool
+    missing_kinds: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Successor:
+    """The artifact that supersedes the candidate."""
+
+    name: str
+    living: bool
+    verified: bool
+    in_same_plan: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """One replica with everything the catalog says that could keep it.
+
+    `leases`, `holds` and `reservations` are those on the artifact itself, on an artifact whose path lies above, and on
+    one whose path lies below. `other_copies` are other live replicas verified since their last change.
+    `rebuilt_from_this` names artifacts without a live copy that could only be built again from this one.
+    `planned_fingerprint` is None while planning. `offered_by` is the policy rule that offers it ("" when none does).
+    `lineage_trusted` is false in a catalog that was rebuilt or restored and not confirmed since.
+    """
+
+    artifact: Artifact
+    replica: Replica
+    named_by_operator: bool
+    offered_by: str
+    planned_fingerprint: str | None
+    leases: tuple[Lease, ...]
+    holds: tuple[Hold, ...]
+    reservations: tuple[Reservation, ...]
+    dependents: tuple[Dependent, ...]
+    recipe: Recipe | None
+    successor: Successor | None
+    other_copies: tuple[Replica, ...]
+    rebuilt_from_this: tuple[str, ...]
+    requires_successor: bool
+    quiet_time: timedelta
+    lineage_trusted: bool = True
+    clock_trusted: bool = True
+
+
+class Guard(Protocol):
+    """One check."""
+
+    name: ClassVar[str]
+
+    def check(self, candidate: Candidate, observation: Observation) -> Evidence:
+        """Return what was found about `candidate`; never raises for a fact about the world."""
+        ...

@@ -1,0 +1,45 @@
+"""`known_members`: every file below is a catalogued member of this artifact."""
+
+from typing import ClassVar
+
+from artifactctl.domain.observation import Observation
+from artifactctl.domain.verdicts import Evidence, Verdict
+from artifactctl.guards.candidate import Candidate
+from artifactctl.guards.wording import counted, first_of, shown
+
+
+class KnownMembers:
+    """Blocks while a file lies below that the catalog does not know as a member: somebody's notes, another artifact."""
+
+    name: ClassVar[str] = "known_members"
+
+    def check(self, candidate: Candidate, observation: Observation) -> Evidence:
+        """Return unknown when part of the tree was unreadable or was not compared with the catalog."""
+        if observation.tree is None or observation.drift is None:
+            return self._unknown("the members were not compared with the catalog")
+        if observation.tree.problems:
+            return self._unknown(f"part of the tree could not be read: {observation.tree.problems[0]}")
+        drift = observation.drift
+        if drift.strays:
+            names = [shown(path) for path in drift.stray_examples]
+            return Evidence(
+                guard=self.name,
+                verdict=Verdict.BLOCKED,
+                reason=f"{counted(drift.strays, 'file')} below that the catalog does not know: {first_of(names)}",
+                facts=(("strays", str(drift.strays)), *(("stray", name) for name in names)),
+                remedy=f"move it away, or adopt it with `artifactctl scan --accept {candidate.artifact.name}`",
+            )
+        return Evidence(
+            guard=self.name,
+            verdict=Verdict.CLEAR,
+            reason=f"all {counted(observation.tree.files, 'file')} below are its members",
+            facts=(("files", str(observation.tree.files)),),
+        )
+
+    def _unknown(self, reason: str) -> Evidence:
+        return Evidence(
+            guard=self.name,
+            verdict=Verdict.UNKNOWN,
+            reason=reason,
+            remedy="make the folder readable, or run the same command with sudo",
+        )

@@ -1,0 +1,31 @@
+"""`no_hold`: nobody asked to keep it."""
+
+from typing import ClassVar
+
+from artifactctl.domain.observation import Observation
+from artifactctl.domain.verdicts import Evidence, Verdict
+from artifactctl.guards.candidate import Candidate
+
+
+class NoHold:
+    """Blocks on a hold on it, on an artifact above and on one below; one past its date still blocks until released."""
+
+    name: ClassVar[str] = "no_hold"
+
+    def check(self, candidate: Candidate, observation: Observation) -> Evidence:
+        """Return blocked with the reason somebody gave for keeping it."""
+        holds = candidate.holds
+        if not holds:
+            return Evidence(guard=self.name, verdict=Verdict.CLEAR, reason="no hold on it, above it or below it")
+        first = holds[0]
+        where = "it" if first.artifact_name == candidate.artifact.name else first.artifact_name
+        due = ""
+        if first.until is not None and first.until <= observation.taken_at:
+            due = f" (due for review since {first.until:%Y-%m-%d})"
+        return Evidence(
+            guard=self.name,
+            verdict=Verdict.BLOCKED,
+            reason=f"{first.actor} holds {where}: {first.reason}{due}",
+            facts=tuple(("hold", str(item.hold_id)) for item in holds),
+            remedy=f'`artifactctl hold release {first.artifact_name} --reason "..."` if that reason has gone',
+        )

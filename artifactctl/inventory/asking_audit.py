@@ -1,0 +1,47 @@
+"""Questions to the audit log by the words that a person uses."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from artifactctl import audit
+from artifactctl.catalog.failures import UnknownObject
+from artifactctl.catalog.reading import Reading
+from artifactctl.domain.audit import AuditEvent
+from artifactctl.inventory.finding import find_artifact
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditQuestion:
+    """Which events are wanted; None does not restrict. `artifact` is a name, former ones included, or a path."""
+
+    artifact: str | None = None
+    actor: str | None = None
+    action: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    path: bytes | None = None
+
+
+def matching_events(reading: Reading, question: AuditQuestion, *, here: bytes) -> Iterator[AuditEvent]:
+    """Yield the events, oldest first; an artifact that never existed is an error, not silence."""
+    name = question.artifact
+    if name is not None and not reading.artifacts_named_ever(name):
+        name = find_artifact(reading, name, here=here).name
+    return audit.events(
+        reading.connection,
+        artifact=name,
+        actor=question.actor,
+        action=question.action,
+        since=question.since,
+        until=question.until,
+        path=question.path,
+    )
+
+
+def one_event(reading: Reading, event_id: int) -> AuditEvent:
+    """Return the event with this number; UnknownObject when there is none."""
+    event = audit.event(reading.connection, event_id)
+    if event is None:
+        raise UnknownObject(f"there is no event {event_id}", remedy="`artifactctl audit ls` lists the events")
+    return event

@@ -1,0 +1,130 @@
+"""What lies on disk below a path, told apart by the artifacts it belongs to. One walk, each inode once."""
+
+import posixpath
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from artifactctl.catalog.failures import UnknownObject
+from artifactctl.catalog.reading import Reading
+from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, Root
+from artifactctl.hosts.protocol import Host, Listing
+from artifactctl.inventory.finding import roots_above
+from artifactctl.report.disk_usage import DiskUsage, Share, Uncatalogued
+from artifactctl.report.paths import display_path
+
+_AT_ITS_PATH = (ReplicaState.LIVE, ReplicaState.BUILDING, ReplicaState.ARCHIVING, ReplicaState.RESTORING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """One path to measure and the root it is in."""
+
+    root: Root
+    path: bytes
+
+
+def places_of(reading: Reading, path: bytes | None, *, host_id: int | None) -> tuple[Place, ...]:
+    """Return the roots of this machine, or the one path when it lies in a root; UnknownObject when it does not."""
+    roots = [root for root in reading.roots() if root.host_id == host_id]
+    if path is None:
+        return tuple(Place(root=root, path=root.path) for root in roots)
+    exact = [Place(root=root, path=path) for root in roots if root.path == path]
+    inside = [Place(root=root, path=path) for root, _ in roots_above(roots, path)]
+    if not exact and not inside:
+        raise UnknownObject(
+            f"{display_path(path)} lies below no root", remedy="`artifactctl root add PATH` makes it or its folder one"
+        )
+    return ((exact or inside)[0],)
+
+
+def measure_place(
+    host: Host, place: Place, artifacts: Iterable[Artifact], *, advance: Callable[[int], None]
+) -> DiskUsage:
+    """Return the bytes below the place by kind and state; `advance` is told how many entries were seen."""
+    owners = _owners(place.root, artifacts)
+    tally = _Tally(place, owners)
+    for listing in host.walk(place.path):
+        tally.count(listing)
+        advance(len(listing.entries))
+    return tally.usage()
+
+
+def _owners(root: Root, artifacts: Iterable[Artifact]) -> dict[bytes, tuple[Artifact, Replica]]:
+    return {
+        posixpath.join(root.path, replica.relative): (artifact, replica)
+        for artifact in artifacts
+        for replica in artifact.replicas
+        if replica.root.root_id == root.root_id and replica.state in _AT_ITS_PATH
+    }
+
+
+class _Tally:
+    """The running account of one walk; the innermost artifact around an entry owns it."""
+
+    def __init__(self, place: Place, owners: dict[bytes, tuple[Artifact, Replica]]) -> None:
+        self._place = place
+        self._owners = owners
+        self._bytes: dict[tuple[str, str], int] = defaultdict(int)
+        self._artifacts: dict[tuple[str, str], set[int]] = defaultdict(set)
+        self._uncatalogued: dict[bytes, int] = defaultdict(int)
+        self._linked: set[int] = set()
+        self._problems: list[str] = []
+
+    def count(self, listing: Listing) -> None:
+        """Add one folder with what is directly in it."""
+        folder = posixpath.join(self._place.path, listing.relative) if listing.relative else self._place.path
+        if listing.problem:
+            self._problems.append(listing.problem)
+        around = self._owner(folder)
+        self._add(folder, listing.allocated_bytes, around)
+        for entry in listing.entries:
+            if entry.type == "directory" or entry.inode in self._linked:
+                continue
+            if entry.links > 1:
+                self._linked.add(entry.inode)
+            path = posixpath.join(folder, entry.name)
+            self._add(path, entry.allocated_bytes, self._owners.get(path, around))
+
+    def usage(self) -> DiskUsage:
+        """Return the account."""
+        largest: Sequence[tuple[bytes, int]] = sorted(self._uncatalogued.items(), key=lambda item: (-item[1], item[0]))
+        return DiskUsage(
+            path=self._place.path,
+            shares=tuple(
+                Share(
+                    root=self._place.root.name,
+                    kind=kind,
+                    state=state,
+                    artifacts=len(self._artifacts[kind, state]),
+                    allocated_bytes=size,
+                )
+                for (kind, state), size in sorted(self._bytes.items())
+            ),
+            uncatalogued=tuple(Uncatalogued(path=path, allocated_bytes=size) for path, size in largest if size),
+            uncatalogued_bytes=sum(self._uncatalogued.values()),
+            problems=tuple(self._problems),
+        )
+
+    def _add(self, path: bytes, size_bytes: int, owner: tuple[Artifact, Replica] | None) -> None:
+        if owner is None:
+            self._uncatalogued[self._top(path)] += size_bytes
+            return
+        artifact, replica = owner
+        share = (artifact.kind.value, replica.state.value)
+        self._bytes[share] += size_bytes
+        self._artifacts[share].add(artifact.artifact_id)
+
+    def _owner(self, path: bytes) -> tuple[Artifact, Replica] | None:
+        """Return the innermost artifact at or above the path within the root."""
+        while len(path) > len(self._place.root.path):
+            found = self._owners.get(path)
+            if found is not None:
+                return found
+            path = posixpath.dirname(path)
+        return None
+
+    def _top(self, path: bytes) -> bytes:
+        """Return the part of the path directly below the place, which stands for what is under it."""
+        below = path[len(self._place.path) :].lstrip(b"/")
+        return posixpath.join(self._place.path, below.split(b"/")[0]) if below else self._place.path

@@ -1,0 +1,103 @@
+"""Holds: keep until released, with a reason. Each is mirrored into the roots it concerns before the command returns."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from artifactctl import audit
+from artifactctl.catalog.catalog import Catalog
+from artifactctl.catalog.failures import UnknownObject
+from artifactctl.catalog.reading import Reading
+from artifactctl.domain.artifacts import Artifact, Hold, ReplicaState, Root
+from artifactctl.domain.errors import ArtifactctlError, ExitCode, HostFailure
+from artifactctl.hosts.protocol import Host
+from artifactctl.inventory.acting import Acting
+from artifactctl.report.json_values import dump, json_path
+from artifactctl.report.promises import hold_payload
+
+MIRROR_TOPIC = "holds"
+
+
+class NotMirrored(ArtifactctlError):
+    """The hold is in the catalog but not in the root's own folder, so a rebuilt catalog would forget it."""
+
+    exit_code = ExitCode.PARTLY_DONE
+
+
+def add_hold(
+    catalog: Catalog, host: Host, artifact: Artifact, *, reason: str, until: datetime | None, acting: Acting
+) -> Hold:
+    """Keep the artifact until somebody releases the hold; `until` only opens a review."""
+    with catalog.writing(acting.actor, acting.now) as writing:
+        hold = writing.place_hold(artifact.artifact_id, reason=reason, until=until)
+        audit.append(
+            writing.connection,
+            acting.entry(
+                "hold.add",
+                artifact=artifact.name,
+                reason=reason,
+                evidence={"hold": hold.hold_id, "until": None if until is None else until.isoformat()},
+            ),
+        )
+    mirror_holds(catalog, host, _roots_of(artifact))
+    return hold
+
+
+def release_holds(catalog: Catalog, host: Host, artifact: Artifact, *, reason: str, acting: Acting) -> tuple[Hold, ...]:
+    """Release every hold on the artifact; an artifact without one is an error, never an empty success."""
+    with catalog.writing(acting.actor, acting.now) as writing:
+        released = writing.holds(artifact_ids=(artifact.artifact_id,))
+        if not released:
+            raise UnknownObject(
+                f"`{artifact.name}` is not on hold", remedy="`artifactctl hold ls` lists what is on hold"
+            )
+        for hold in released:
+            writing.release_hold(hold.hold_id, reason=reason)
+            audit.append(
+                writing.connection,
+                acting.entry(
+                    "hold.release",
+                    artifact=artifact.name,
+                    reason=reason,
+                    evidence={"hold": hold.hold_id, "placed_by": hold.actor, "placed_for": hold.reason},
+                ),
+            )
+    mirror_holds(catalog, host, _roots_of(artifact))
+    return released
+
+
+def mirror_holds(catalog: Catalog, host: Host, roots: Iterable[Root]) -> None:
+    """Write the holds in force below each root of this machine into the root; NotMirrored names what failed."""
+    machine = host.identify().machine_id
+    with catalog.reading() as reading:
+        here = {known.host_id for known in reading.hosts() if known.machine_id == machine and not known.address}
+        contents = {root: holds_below(reading, root) for root in roots if root.host_id in here}
+    failed = []
+    for root, content in contents.items():
+        try:
+            host.mirror(root.path, MIRROR_TOPIC, content)
+        except HostFailure as failure:
+            failed.append(f"{root.name} ({failure.message})")
+    if failed:
+        raise NotMirrored(
+            f"the catalog knows the change, but it could not be written into the root {', '.join(failed)}",
+            remedy="make the root writable and run `artifactctl doctor --repair`",
+        )
+
+
+def holds_below(reading: Reading, root: Root) -> bytes:
+    """Return what `.artifactctl/holds.json` says: each hold in force with the paths it covers below the root."""
+    places: dict[int, list[bytes]] = {}
+    for artifact in reading.artifacts():
+        for replica in artifact.replicas:
+            if replica.root.root_id == root.root_id and replica.state is not ReplicaState.GONE:
+                places.setdefault(artifact.artifact_id, []).append(replica.relative)
+    holds = [
+        {**hold_payload(hold), "paths": [json_path(path) for path in places[hold.artifact_id]]}
+        for hold in reading.holds()
+        if hold.artifact_id in places
+    ]
+    return dump("holds", {"holds": holds}).encode("utf-8")
+
+
+def _roots_of(artifact: Artifact) -> list[Root]:
+    return list({r.root.root_id: r.root for r in artifact.replicas if r.state is not ReplicaState.GONE}.values())

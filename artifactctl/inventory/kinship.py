@@ -1,0 +1,136 @@
+"""What the lineage says about a removal: who depends on it, how it could be built again, what replaces it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from artifactctl.catalog import Reading
+from artifactctl.domain.artifacts import Artifact, ArtifactKind, LineageRole, Replica, ReplicaState, RunState
+from artifactctl.guards.candidate import Dependent, Recipe, RecipeInput, Successor
+
+CORPORA = (ArtifactKind.MERGED_CORPUS, ArtifactKind.RESPONSE_SET)
+_STATES = (ArtifactKind.HIDDEN_STATES, ArtifactKind.MERGED_CORPUS)
+
+INGREDIENTS: Mapping[ArtifactKind, tuple[ArtifactKind, ...]] = {
+    ArtifactKind.MERGED_CORPUS: CORPORA,
+    ArtifactKind.VOCAB_MAP: CORPORA,
+    ArtifactKind.HIDDEN_STATES: CORPORA,
+    ArtifactKind.CHECKPOINT: _STATES,
+    ArtifactKind.DRAFT_MODEL: (ArtifactKind.CHECKPOINT, *_STATES),
+}
+"""Of which kinds at least one parent must be recorded for a recipe to be one. Kinds not named here have no recipe: a
+response set was sampled, a model was downloaded by somebody, and of `other` we know nothing."""
+
+_INPUT_ROLES = frozenset(LineageRole) - {LineageRole.SUPERSEDES, LineageRole.SNAPSHOT_OF}
+_ENDED = frozenset({ReplicaState.GONE})
+_COUNTS = frozenset({ReplicaState.LIVE})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Freshness:
+    """Which fingerprints were seen on disk just now, by replica id.
+
+    A verification counts only while the content is what was verified; for a replica that was not looked at, the
+    catalog's own record has to do, and it never makes `verified` true by itself.
+    """
+
+    fingerprints: Mapping[int, str]
+
+    def is_verified(self, replica: Replica) -> bool:
+        """Whether the replica is live and passed `verify` on exactly what lies there now."""
+        if replica.state not in _COUNTS or replica.verified_level is None or not replica.verified_fingerprint:
+            return False
+        return self.fingerprints.get(replica.replica_id) == replica.verified_fingerprint
+
+
+def proofs_to_look_at(reading: Reading, artifact: Artifact, replica: Replica) -> tuple[Replica, ...]:
+    """Return the replicas whose fresh fingerprint a decision about `replica` rests on: copies, successor, children."""
+    wanted = [r for r in artifact.replicas if r.replica_id != replica.replica_id]
+    if artifact.superseded_by is not None:
+        successor = reading.artifact(artifact.superseded_by)
+        wanted += list(successor.replicas) if successor is not None else []
+    for edge in reading.children(artifact.artifact_id):
+        child = reading.artifact_by_id(edge.child_id)
+        wanted += list(child.replicas) if child is not None else []
+    unique = {r.replica_id: r for r in wanted if r.state in _COUNTS and r.verified_level is not None}
+    return tuple(unique.values())
+
+
+def dependents_of(reading: Reading, artifact: Artifact, *, fresh: Freshness, now: datetime) -> tuple[Dependent, ...]:
+    """Return every child. A child in quarantine still needs what it needs: it may be restored."""
+    found = []
+    for edge in reading.children(artifact.artifact_id):
+        child = reading.artifact_by_id(edge.child_id)
+        if child is None or child.artifact_id == artifact.artifact_id:
+            continue
+        ids = (child.artifact_id,)
+        states = {r.state for r in child.replicas}
+        needs_bytes = bool(states - _ENDED) if edge.role.needs_parent else child.is_live
+        found.append(
+            Dependent(
+                name=child.name,
+                role=edge.role,
+                living=needs_bytes,
+                finished=_is_finished(reading, child),
+                verified=any(fresh.is_verified(r) for r in child.replicas),
+                leased=bool(reading.leases(now, artifact_ids=ids)),
+                held=bool(reading.holds(artifact_ids=ids)),
+            )
+        )
+    return tuple(found)
+
+
+def _is_finished(reading: Reading, child: Artifact) -> bool:
+    if any(r.state is ReplicaState.BUILDING for r in child.replicas):
+        return False
+    runs = [run for run in reading.runs(artifact_id=child.artifact_id) if child.artifact_id in run.outputs]
+    return not any(run.state is RunState.RUNNING for run in runs)
+
+
+def recipe_of(reading: Reading, artifact: Artifact) -> Recipe | None:
+    """Return how to build the artifact again, None when its kind has no recipe or no input is recorded."""
+    ingredients = INGREDIENTS.get(artifact.kind)
+    if ingredients is None:
+        return None
+    inputs, kinds = [], set()
+    for edge in reading.parents(artifact.artifact_id):
+        parent = reading.artifact_by_id(edge.parent_id)
+        if parent is None or edge.role not in _INPUT_ROLES:
+            continue
+        kinds.add(parent.kind)
+        living = any(r.state in _COUNTS for r in parent.replicas)
+        inputs.append(RecipeInput(name=parent.name, role=edge.role, living=living, in_same_plan=False))
+    if not inputs:
+        return None
+    complete = bool(kinds & set(ingredients))
+    missing = () if complete else (" or ".join(kind.value for kind in ingredients),)
+    return Recipe(inputs=tuple(inputs), complete=complete, missing_kinds=missing)
+
+
+def successor_of(reading: Reading, artifact: Artifact, *, fresh: Freshness) -> Successor | None:
+    """Return the artifact that supersedes this one."""
+    if artifact.superseded_by is None:
+        return None
+    successor = reading.artifact(artifact.superseded_by)
+    if successor is None:
+        return Successor(name=artifact.superseded_by, living=False, verified=False, in_same_plan=False)
+    return Successor(
+        name=successor.name,
+        living=any(r.state in _COUNTS for r in successor.replicas),
+        verified=any(fresh.is_verified(r) for r in successor.replicas),
+        in_same_plan=False,
+    )
+
+
+def rebuilt_only_from(reading: Reading, artifact: Artifact, *, fresh: Freshness) -> tuple[str, ...]:
+    """Return the artifacts that have no live copy and could be built again only with this one (invariant I8)."""
+    names = []
+    for edge in reading.children(artifact.artifact_id):
+        child = reading.artifact_by_id(edge.child_id)
+        if child is None or edge.role not in _INPUT_ROLES or child.is_live or not child.replicas:
+            continue
+        successor = successor_of(reading, child, fresh=fresh)
+        if successor is not None and successor.living:
+            continue
+        names.append(child.name)
+    return tuple(sorted(set(names)))

@@ -1,0 +1,118 @@
+"""Leases: somebody uses an artifact until a time. Breaking one takes proof that its holder is gone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from artifactctl import audit
+from artifactctl.catalog.catalog import Catalog
+from artifactctl.catalog.failures import UnknownObject
+from artifactctl.domain.artifacts import Artifact, Lease
+from artifactctl.domain.audit import AuditEntry
+from artifactctl.domain.errors import Refused
+from artifactctl.inventory.acting import Acting
+from artifactctl.inventory.process_identity import HolderLife, ProcessIdentity, life_of
+from artifactctl.report.instants import format_instant
+
+TERM = timedelta(minutes=15)
+"""How long a lease lasts without being renewed: the most that a killed holder keeps an artifact longer than needed."""
+
+RENEW_EVERY = TERM / 3
+
+
+class HolderMayBeAlive(Refused):
+    """There is no proof that the holder of the lease is gone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseSet:
+    """The leases one holder took together; `owner` is the secret that renews and releases them."""
+
+    owner: str
+    leases: tuple[Lease, ...]
+
+
+def take_leases(
+    catalog: Catalog,
+    artifacts: Sequence[Artifact],
+    *,
+    owner: str,
+    holder: ProcessIdentity,
+    command: str,
+    acting: Acting,
+) -> LeaseSet:
+    """Take one lease on each artifact in one transaction: all or none."""
+    leases = []
+    with catalog.writing(acting.actor, acting.now) as writing:
+        for artifact in artifacts:
+            lease = writing.grant_lease(
+                artifact.artifact_id,
+                owner=owner,
+                host=acting.host,
+                expires_at=acting.now + TERM,
+                pid=holder.pid,
+                pid_started=holder.text,
+                command=command,
+            )
+            leases.append(lease)
+            audit.append(writing.connection, _entry(acting, "lease.grant", lease))
+    return LeaseSet(owner=owner, leases=tuple(leases))
+
+
+def renew_leases(catalog: Catalog, held: LeaseSet, *, acting: Acting) -> None:
+    """Extend the leases by a term. Not audited: it is a sign of life, and the grant and the end are what happened."""
+    with catalog.writing(acting.actor, acting.now) as writing:
+        for lease in held.leases:
+            writing.renew_lease(lease.lease_id, owner=held.owner, expires_at=acting.now + TERM)
+
+
+def release_leases(catalog: Catalog, held: LeaseSet, *, acting: Acting) -> None:
+    """Give the leases back."""
+    with catalog.writing(acting.actor, acting.now) as writing:
+        for lease in held.leases:
+            writing.release_lease(lease.lease_id, owner=held.owner)
+            audit.append(writing.connection, _entry(acting, "lease.release", lease))
+
+
+def break_lease(catalog: Catalog, lease_id: str, *, reason: str, here: ProcessIdentity, acting: Acting) -> Lease:
+    """End somebody's lease once its holder is proven gone; HolderMayBeAlive otherwise."""
+    lease = _find(catalog, lease_id, now=acting.now)
+    life = life_of(lease, here=here)
+    if life is not HolderLife.GONE:
+        raise HolderMayBeAlive(_why_not(lease, life), remedy=_what_then(lease, life))
+    with catalog.writing(acting.actor, acting.now) as writing:
+        writing.break_lease(lease.lease_id, reason=reason)
+        audit.append(writing.connection, _entry(acting, "lease.break", lease, reason=reason))
+    return lease
+
+
+def _find(catalog: Catalog, lease_id: str, *, now: datetime) -> Lease:
+    with catalog.reading() as reading:
+        found = [lease for lease in reading.leases(now) if lease.lease_id.startswith(lease_id)]
+    if len(found) != 1:
+        what = "several leases begin with" if found else "there is no lease in force with the id"
+        raise UnknownObject(f"{what} `{lease_id}`", remedy="`artifactctl lease ls` lists the ids")
+    return found[0]
+
+
+def _why_not(lease: Lease, life: HolderLife) -> str:
+    holder = f"process {lease.pid} on {lease.host} (`{lease.command}`)"
+    if life is HolderLife.ALIVE:
+        return f"the lease on `{lease.artifact_name}` is in use: {holder} is running"
+    return f"nobody can say from here whether {holder} still uses `{lease.artifact_name}`"
+
+
+def _what_then(lease: Lease, life: HolderLife) -> str:
+    expiry = f"without a sign of life it ends by itself at {format_instant(lease.expires_at)}"
+    if life is HolderLife.ALIVE:
+        return f"end that process, then try again; {expiry}"
+    return f"run this on {lease.host}, outside of containers; {expiry}"
+
+
+def _entry(acting: Acting, action: str, lease: Lease, *, reason: str = "") -> AuditEntry:
+    return acting.entry(
+        action,
+        artifact=lease.artifact_name,
+        reason=reason,
+        evidence={"lease": lease.lease_id, "fence": lease.fence, "pid": lease.pid, "command": lease.command},
+    )

@@ -1,0 +1,39 @@
+"""Making a catalog, or bringing an old one to this version: the first entry of its audit chain says so."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from artifactctl import audit
+from artifactctl.catalog import Catalog, CatalogMissing, CatalogOutdated, create_or_upgrade, open_catalog
+from artifactctl.inventory.acting import Acting
+
+
+class Start(StrEnum):
+    """What had to be done."""
+
+    CREATED = "created"
+    UPGRADED = "upgraded"
+    UNCHANGED = "unchanged"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartedCatalog:
+    """An open catalog and what was done to it."""
+
+    catalog: Catalog
+    start: Start
+
+
+def start_catalog(location: str, *, acting: Acting) -> StartedCatalog:
+    """Return the catalog at a path or URL, made or upgraded where that was needed."""
+    try:
+        return StartedCatalog(catalog=open_catalog(location, now=acting.now), start=Start.UNCHANGED)
+    except CatalogMissing:
+        start = Start.CREATED
+    except CatalogOutdated:
+        start = Start.UPGRADED
+    catalog = create_or_upgrade(location, now=acting.now)
+    with catalog.writing(acting.actor, acting.now) as writing:
+        entry = acting.entry(f"catalog.{start.value}", evidence={"lineage": catalog.lineage_id, "epoch": catalog.epoch})
+        audit.append(writing.connection, entry)
+    return StartedCatalog(catalog=catalog, start=start)

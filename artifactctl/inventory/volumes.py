@@ -1,0 +1,75 @@
+"""Volumes by whatever name a person gives them, and what each holds as far as the catalog knows."""
+
+import os
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from artifactctl.capacity.headroom import NO_RESERVE, measure_headroom
+from artifactctl.catalog.failures import UnknownObject
+from artifactctl.catalog.reading import Reading
+from artifactctl.domain.artifacts import Replica, ReplicaState, Reservation, Root
+from artifactctl.domain.observation import VolumeUsage
+from artifactctl.domain.suggestions import did_you_mean
+from artifactctl.hosts.protocol import Host
+from artifactctl.report.paths import display_path
+from artifactctl.report.volumes import VolumeAccount
+
+_SET_ASIDE = (ReplicaState.QUARANTINING, ReplicaState.QUARANTINED, ReplicaState.PURGING, ReplicaState.RESTORING)
+_IN_PLACE = (ReplicaState.LIVE, ReplicaState.BUILDING, ReplicaState.ARCHIVING)
+
+
+def find_volume(host: Host, word: str, *, roots: Sequence[Root], here: bytes) -> VolumeUsage:
+    """Return the space of the volume that a root name, a path, a filesystem UUID or a mount means."""
+    named = next((root for root in roots if root.name == word), None)
+    if named is not None:
+        return host.usage(named.path)
+    path = os.path.normpath(os.path.join(here, os.fsencode(word)))
+    if word and host.identity(path) is not None:
+        return host.usage(path)
+    mounts = host.mounts()
+    for usage in mounts:
+        if usage.filesystem_uuid == word:
+            return usage
+    known = [root.name for root in roots] + [display_path(usage.mount) for usage in mounts]
+    raise UnknownObject(
+        f"`{word}` is no volume, root, path or filesystem UUID of this machine", remedy=did_you_mean(word, known)
+    )
+
+
+def account_volumes(host: Host, reading: Reading | None, *, now: datetime) -> tuple[VolumeAccount, ...]:
+    """Return every volume of this machine with what the catalog knows of it."""
+    roots = reading.roots() if reading else ()
+    reservations = reading.reservations(now) if reading else ()
+    replicas = [replica for artifact in (reading.artifacts() if reading else ()) for replica in artifact.replicas]
+    mounted = {usage.filesystem_uuid or usage.device: usage for usage in host.mounts()}
+    return tuple(
+        _account(usage, roots=roots, replicas=replicas, reservations=reservations, now=now)
+        for usage in sorted(mounted.values(), key=lambda usage: usage.mount)
+    )
+
+
+def _account(
+    usage: VolumeUsage,
+    *,
+    roots: Iterable[Root],
+    replicas: Iterable[Replica],
+    reservations: Sequence[Reservation],
+    now: datetime,
+) -> VolumeAccount:
+    on_it = [replica for replica in replicas if replica.root.filesystem_uuid == usage.filesystem_uuid]
+    names = [root.name for root in roots if root.filesystem_uuid == usage.filesystem_uuid]
+    headroom = measure_headroom(usage, now=now, reservations=reservations, reserve=NO_RESERVE)
+    _, limited_by = headroom.binding(peak_bytes=usage.available_bytes, files=1)
+    return VolumeAccount(
+        name=", ".join(names) or display_path(usage.mount),
+        mount=usage.mount,
+        filesystem_type=usage.filesystem_type,
+        filesystem_uuid=usage.filesystem_uuid,
+        size_bytes=usage.size_bytes,
+        available_bytes=usage.available_bytes,
+        used_bytes=usage.used_bytes,
+        reserved_bytes=headroom.promised_bytes,
+        quarantined_bytes=sum(replica.allocated_bytes for replica in on_it if replica.state in _SET_ASIDE),
+        catalogued_bytes=sum(replica.allocated_bytes for replica in on_it if replica.state in _IN_PLACE),
+        limited_by=limited_by,
+    )

@@ -1,0 +1,64 @@
+"""Whether a plan as a whole may be applied here and now."""
+
+from artifactctl.domain.artifacts import Root
+from artifactctl.domain.errors import Refused
+from artifactctl.domain.plans import ReclaimPlan
+from artifactctl.guards.standard import check_waivers
+from artifactctl.reclaim.workplace import Workplace
+
+
+class StalePlan(Refused):
+    """The plan cannot be applied: expired, spent, of another machine, catalog, root or policy."""
+
+
+def check_applicable(workplace: Workplace, plan: ReclaimPlan, *, resume: bool) -> None:
+    """Raise `StalePlan` with the reason when the plan as a whole may not be applied here and now."""
+    again = "make a new plan with `artifactctl reclaim`"
+    here = workplace.host.identify()
+    now = workplace.clock()
+    short = plan.digest[:12]
+    if plan.machine_id != here.machine_id:
+        raise StalePlan(f"plan {short} was made for the machine {plan.hostname}, this is {here.hostname}", remedy=again)
+    if plan.catalog_id != workplace.catalog.lineage_id:
+        raise StalePlan(f"plan {short} was made with another catalog", remedy="name that one with --catalog")
+    if now >= plan.expires_at:
+        raise StalePlan(f"plan {short} expired at {plan.expires_at:%Y-%m-%d %H:%M} UTC", remedy=again)
+    if plan.policy_digest != workplace.policy.digest:
+        raise StalePlan(f"plan {short} was made under another policy than the one in force", remedy=again)
+    if plan.exceeded_caps:
+        cap = plan.exceeded_caps[0]
+        raise StalePlan(f"plan {short} exceeds the limit of {cap.limit:,} {cap.name} a run", remedy=again)
+    check_waivers(plan.waivers)
+    if not plan.steps:
+        raise StalePlan(f"plan {short} has no steps: everything in it was refused", remedy="`artifactctl why NAME`")
+    plan_roots(workplace, plan)
+    steps_to_do(workplace, plan, resume=resume)
+
+
+def plan_roots(workplace: Workplace, plan: ReclaimPlan) -> tuple[Root, ...]:
+    """Return the plan's roots as the catalog knows them; `StalePlan` where root and plan disagree."""
+    with workplace.catalog.reading() as reading:
+        roots = []
+        for root_id, path in plan.roots:
+            root = reading.root(root_id)
+            if root is None or root.path != path:
+                raise StalePlan(
+                    f"plan {plan.digest[:12]} was made for a root that this catalog does not have there",
+                    remedy="`artifactctl root ls` shows the roots; make a new plan",
+                )
+            roots.append(root)
+    return tuple(roots)
+
+
+def steps_to_do(workplace: Workplace, plan: ReclaimPlan, *, resume: bool) -> tuple[int, ...]:
+    """Return the indexes of the steps that were not begun; `StalePlan` when some were and `resume` is false."""
+    with workplace.catalog.reading() as reading:
+        saved = reading.plan(plan.digest)
+    used = frozenset(saved.used_steps) if saved is not None else frozenset()
+    left = tuple(index for index in range(len(plan.steps)) if index not in used)
+    if used and not resume:
+        raise StalePlan(
+            f"plan {plan.digest[:12]} was applied already ({len(used)} of {len(plan.steps)} steps)",
+            remedy="`artifactctl apply PLAN --resume` finishes an interrupted one; otherwise make a new plan",
+        )
+    return left

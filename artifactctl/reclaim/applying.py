@@ -1,0 +1,174 @@
+"""From a plan, or a name in quarantine, to a finished operation: locks, recovery, steps, measuring."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from artifactctl.domain.errors import Refused
+from artifactctl.domain.identity import ManagedPath
+from artifactctl.domain.operations import StepOutcome
+from artifactctl.domain.plans import Bound, ReclaimPlan, canonical_json
+from artifactctl.domain.results import OperationResult, StepResult
+from artifactctl.hosts.protocol import RootLock
+from artifactctl.reclaim.applicability import check_applicable, plan_roots, steps_to_do
+from artifactctl.reclaim.execution import StepExecution
+from artifactctl.reclaim.locking import locked_roots, mirror_operations
+from artifactctl.reclaim.planfile import plan_from_text, plan_to_json
+from artifactctl.reclaim.purging import purge_step
+from artifactctl.reclaim.quarantined import Quarantined, quarantined, roots_of
+from artifactctl.reclaim.reconciliation import STEP_SETTLE_SECONDS, explain, measure
+from artifactctl.reclaim.restoring import restore_step
+from artifactctl.reclaim.workplace import Workplace
+
+
+def apply_plan(workplace: Workplace, plan: ReclaimPlan, *, reason: str, resume: bool = False) -> OperationResult:
+    """Carry out `plan` and return what happened; `StalePlan` when nothing of it may be done."""
+    check_applicable(workplace, plan, resume=resume)
+    batch = workplace.new_operation()
+    with locked_roots(workplace, plan_roots(workplace, plan)) as locks:
+        indexes = steps_to_do(workplace, plan, resume=resume)
+        with workplace.catalog.writing(workplace.actor, workplace.clock()) as writing:
+            document = canonical_json(plan_to_json(plan))
+            writing.save_plan(plan.digest, document, expires_at=plan.expires_at)
+        steps: list[StepResult] = []
+        for index in indexes:
+            if workplace.should_stop():
+                break
+            operation = f"{batch}-{index + 1}"
+            execution = StepExecution(workplace, plan, index, operation=operation, reason=reason)
+            result = execution.run(locks[plan.steps[index].root_id])
+            steps.append(result)
+            workplace.say(sentence_for(result))
+        interrupted = len(steps) < len(indexes)
+        mirror_operations(workplace, plan_roots(workplace, plan))
+        if plan.purge_now and not interrupted:
+            return _purge_of_plan(workplace, batch, steps, reason=reason, locks=locks)
+    return _measured(workplace, batch, steps, expected_bytes=0, interrupted=interrupted)
+
+
+def _purge_of_plan(
+    workplace: Workplace, batch: str, steps: Sequence[StepResult], *, reason: str, locks: dict[str, RootLock]
+) -> OperationResult:
+    aside = [s.operation for s in steps if s.outcome is StepOutcome.QUARANTINED]
+    others = [s for s in steps if s.outcome is not StepOutcome.QUARANTINED]
+    with workplace.catalog.reading() as reading:
+        items = [quarantined(reading, operation) for operation in aside]
+    return _purge(workplace, batch, items, reason=reason, locks=locks, before=others)
+
+
+def purge(workplace: Workplace, items: Sequence[Quarantined], *, reason: str) -> OperationResult:
+    """Purge what was named; every guard runs again for each."""
+    roots = roots_of(items)
+    with locked_roots(workplace, roots) as locks:
+        with workplace.catalog.reading() as reading:
+            current = [quarantined(reading, item.operation.operation_id) for item in items]
+        return _purge(workplace, workplace.new_operation(), current, reason=reason, locks=locks, before=())
+
+
+def restore(
+    workplace: Workplace, items: Sequence[Quarantined], *, to: ManagedPath | None, reason: str
+) -> OperationResult:
+    """Put back what was named; a taken place refuses that one and changes nothing."""
+    roots = roots_of(items)
+    results: list[StepResult] = []
+    refusals: list[Refused] = []
+    with locked_roots(workplace, roots) as locks:
+        for item in items:
+            with workplace.catalog.reading() as reading:
+                current = quarantined(reading, item.operation.operation_id)
+            lock = locks[current.replica.root.root_id]
+            try:
+                results.append(restore_step(workplace, current, to=to, reason=reason, lock=lock))
+            except Refused as refusal:
+                refusals.append(refusal)
+        mirror_operations(workplace, roots)
+    if refusals and not results:
+        raise refusals[0]
+    for refused in refusals:
+        workplace.say(refused.message)
+    return _measured(workplace, workplace.new_operation(), results, expected_bytes=0, interrupted=bool(refusals))
+
+
+def _purge(
+    workplace: Workplace,
+    batch: str,
+    items: Sequence[Quarantined],
+    *,
+    reason: str,
+    locks: dict[str, RootLock],
+    before: Sequence[StepResult],
+) -> OperationResult:
+    host = workplace.host
+    steps: list[StepResult] = list(before)
+    if not items:
+        return _measured(workplace, batch, steps, expected_bytes=0, interrupted=False)
+    path = items[0].replica.root.path
+    usage_before = host.settle(path, target_available_bytes=None, deadline_seconds=1.0)
+    deleted_before = sum(item.size_bytes for item in host.held_by_deleted(path))
+    for item in items:
+        if workplace.should_stop():
+            break
+        result = _purge_measured(workplace, item, reason=reason, lock=locks[item.replica.root.root_id])
+        steps.append(result)
+        workplace.say(sentence_for(result))
+    mirror_operations(workplace, roots_of(items))
+    expected = sum(s.expected_freed_bytes for s in steps)
+    bounds = frozenset(_bound_of(workplace, item) for item in items)
+    measurement = measure(host, usage_before, path, expected_bytes=expected, deleted_open_before=deleted_before)
+    explanations, unexplained = explain(measurement, expected_bytes=expected, bounds=bounds)
+    return OperationResult(
+        operation=batch,
+        steps=tuple(steps),
+        before=usage_before,
+        after=measurement.after,
+        difference_bytes=measurement.freed_bytes - expected,
+        explanations=explanations,
+        unexplained=unexplained,
+        interrupted=len(steps) - len(before) < len(items),
+    )
+
+
+def _purge_measured(workplace: Workplace, item: Quarantined, *, reason: str, lock: RootLock) -> StepResult:
+    """Purge one operation and measure what came free meanwhile."""
+    host, path = workplace.host, item.replica.root.path
+    before = host.usage(path)
+    result = purge_step(workplace, item, reason=reason, lock=lock)
+    if result.outcome is not StepOutcome.PURGED:
+        return result
+    target = before.available_bytes + result.expected_freed_bytes
+    after = host.settle(path, target_available_bytes=target, deadline_seconds=STEP_SETTLE_SECONDS)
+    return replace(result, measured_freed_bytes=after.free_bytes - before.free_bytes)
+
+
+def _bound_of(workplace: Workplace, item: Quarantined) -> Bound:
+    """Return whether the plan called its prediction exact."""
+    with workplace.catalog.reading() as reading:
+        saved = reading.plan(item.operation.plan_digest)
+    if saved is None:
+        return Bound.UPPER
+    plan = plan_from_text(saved.document, where=f"plan {saved.digest[:12]} in the catalog")
+    return plan.steps[item.operation.step_index].bound
+
+
+def _measured(
+    workplace: Workplace, batch: str, steps: Sequence[StepResult], *, expected_bytes: int, interrupted: bool
+) -> OperationResult:
+    path = next((step.path for step in steps), None)
+    usage = None
+    if path is not None:
+        with workplace.catalog.reading() as reading:
+            root = next((r for r in reading.roots() if path.startswith(r.path.rstrip(b"/") + b"/")), None)
+        usage = workplace.host.usage(root.path) if root is not None else None
+    return OperationResult(
+        operation=batch,
+        steps=tuple(steps),
+        before=usage,
+        after=usage,
+        difference_bytes=-expected_bytes,
+        interrupted=interrupted,
+    )
+
+
+def sentence_for(result: StepResult) -> str:
+    """Return one line for people while an operation runs."""
+    why = result.detail or next((e.reason for e in result.evidence if not e.permits_removal), "")
+    return f"{result.name}: {result.outcome.value.replace('_', ' ')}" + (f" ({why})" if why else "")

@@ -1,0 +1,37 @@
+"""A person's consent to one plan, bound to its digest: a changed plan needs a new one."""
+
+from artifactctl import audit
+from artifactctl.catalog import Catalog
+from artifactctl.domain.errors import Refused
+from artifactctl.domain.ledger import Approval
+from artifactctl.domain.plans import ReclaimPlan, canonical_json
+from artifactctl.inventory.acting import Acting
+from artifactctl.reclaim.planfile import plan_to_json
+
+
+def approve_plan(catalog: Catalog, plan: ReclaimPlan, *, reason: str, acting: Acting) -> None:
+    """Record the consent, with the plan itself; `Refused` for one that has expired or has nothing to do."""
+    if acting.now >= plan.expires_at:
+        raise Refused(f"plan {plan.digest[:12]} expired at {plan.expires_at:%Y-%m-%d %H:%M} UTC", remedy="plan again")
+    if not plan.steps:
+        raise Refused(f"plan {plan.digest[:12]} has no steps: everything in it was refused")
+    with catalog.writing(acting.actor, acting.now) as writing:
+        writing.save_plan(plan.digest, canonical_json(plan_to_json(plan)), expires_at=plan.expires_at)
+        writing.approve(plan.digest, reason=reason)
+        names = ", ".join(step.name for step in plan.steps)
+        audit.append(
+            writing.connection,
+            acting.entry(
+                "plan.approve",
+                artifact=names if len(plan.steps) == 1 else "",
+                reason=reason,
+                evidence={"plan_digest": plan.digest, "names": names},
+            ),
+        )
+
+
+def approval_of(catalog: Catalog, plan: ReclaimPlan) -> Approval | None:
+    """Return the newest consent to exactly this plan."""
+    with catalog.reading() as reading:
+        found = reading.approvals(plan.digest)
+    return found[-1] if found else None

@@ -1,0 +1,93 @@
+"""Gathering what the catalog says about one replica that somebody would like to remove."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from artifactctl.catalog import Reading
+from artifactctl.domain.artifacts import Artifact, Replica, Reservation
+from artifactctl.guards import Candidate
+from artifactctl.inventory.kinship import (
+    Freshness,
+    dependents_of,
+    rebuilt_only_from,
+    recipe_of,
+    successor_of,
+)
+from artifactctl.policy import Policy, Standing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Why a replica is considered: named by the operator or offered by the policy, and what was planned for it.
+
+    `rule` is the policy rule that offered it when the plan was made; at a purge the plan stands for both.
+    """
+
+    named: bool
+    planned_fingerprint: str | None = None
+    rule: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trust:
+    """What cannot be relied on right now: a lineage nobody confirmed since a rebuild, a clock that ran backwards."""
+
+    lineage: bool = True
+    clock: bool = True
+
+
+def candidate_for(
+    reading: Reading,
+    artifact: Artifact,
+    replica: Replica,
+    *,
+    choice: Choice,
+    policy: Policy,
+    fresh: Freshness,
+    trust: Trust,
+    now: datetime,
+) -> Candidate:
+    """Return the candidate as the catalog shows it in this transaction."""
+    root_id, relative = replica.root.root_id, replica.relative
+    around = (
+        artifact,
+        *reading.artifacts_above(root_id, relative),
+        *reading.artifacts_below(root_id, relative),
+    )
+    ids = tuple({item.artifact_id for item in around})
+    recipe = recipe_of(reading, artifact)
+    successor = successor_of(reading, artifact, fresh=fresh)
+    standing = Standing(
+        superseded=successor is not None,
+        successor_verified=successor is not None and successor.living and successor.verified,
+        recipe_alive=recipe is not None and recipe.complete and all(item.living for item in recipe.inputs),
+    )
+    rule = policy.offer(standing)
+    return Candidate(
+        artifact=artifact,
+        replica=replica,
+        named_by_operator=choice.named,
+        offered_by=rule or choice.rule,
+        planned_fingerprint=choice.planned_fingerprint,
+        leases=reading.leases(now, artifact_ids=ids),
+        holds=reading.holds(artifact_ids=ids),
+        reservations=_reservations_in(reading, replica, now),
+        dependents=dependents_of(reading, artifact, fresh=fresh, now=now),
+        recipe=recipe,
+        successor=successor,
+        other_copies=tuple(r for r in artifact.replicas if r.replica_id != replica.replica_id and fresh.is_verified(r)),
+        rebuilt_from_this=rebuilt_only_from(reading, artifact, fresh=fresh),
+        requires_successor=rule == "superseded" and not choice.named,
+        quiet_time=policy.quiet_time,
+        lineage_trusted=trust.lineage,
+        clock_trusted=trust.clock,
+    )
+
+
+def _reservations_in(reading: Reading, replica: Replica, now: datetime) -> tuple[Reservation, ...]:
+    top = replica.root.path.rstrip(b"/") + b"/" + replica.relative
+    return tuple(
+        item
+        for item in reading.reservations(now, filesystem_uuid=replica.root.filesystem_uuid)
+        if item.path == top or item.path.startswith(top + b"/")
+    )

@@ -1,0 +1,147 @@
+"""Catalog against disk: what `artifactctl doctor` looks at, and what it can bring in order."""
+
+from collections.abc import Iterator
+
+from artifactctl import audit
+from artifactctl.catalog import Reading
+from artifactctl.domain.artifacts import ReplicaState, Root
+from artifactctl.domain.errors import ArtifactctlError, HostFailure
+from artifactctl.reclaim.importing import import_operation, strangers
+from artifactctl.reclaim.locking import locked_roots, mirror_operations
+from artifactctl.reclaim.recovering import unfinished
+from artifactctl.reclaim.recovery import Action
+from artifactctl.reclaim.survey import target_of
+from artifactctl.reclaim.workplace import CLOCK_SLACK, Workplace
+from artifactctl.report.doctor import Finding
+from artifactctl.report.paths import display_path
+from artifactctl.report.sizes import format_bytes
+
+WORTH_A_WORD_BYTES = 1 << 20
+"""Deleted files that hold less than this are not worth a line."""
+
+
+def examine(workplace: Workplace) -> tuple[Finding, ...]:
+    """Return everything that is not as it should be; changes nothing."""
+    with workplace.catalog.reading() as reading:
+        roots = reading.roots()
+        findings = [*_catalog_findings(workplace, reading)]
+        reachable = []
+        for root in roots:
+            problem = _root_problem(workplace, root)
+            if problem is None:
+                reachable.append(root)
+            else:
+                findings.append(problem)
+        for root in reachable:
+            findings += _missing(workplace, reading, root)
+    for root in reachable:
+        findings += _operations(workplace, root)
+    return (*findings, *_deleted_but_open(workplace, reachable))
+
+
+def repair(workplace: Workplace) -> tuple[str, ...]:
+    """Finish every unfinished operation on every reachable root; returns one sentence for each."""
+    with workplace.catalog.reading() as reading:
+        roots = [root for root in reading.roots() if _root_problem(workplace, root) is None]
+    done: list[str] = []
+    for root in roots:
+        items = [item for item in unfinished(workplace, root) if item.step.action is not Action.REPORT_LOST]
+        foreign = strangers(workplace, root)
+        if not items and not foreign:
+            continue
+        with locked_roots(workplace, [root]):
+            names = [import_operation(workplace, root, found) for found in foreign]
+            mirror_operations(workplace, [root])
+        done += [item.step.sentence for item in items]
+        done += [f"{name}: taken in; `artifactctl quarantine restore` puts it back" for name in names]
+    return tuple(done)
+
+
+def _catalog_findings(workplace: Workplace, reading: Reading) -> Iterator[Finding]:
+    proof = audit.verify(reading.connection)
+    if not proof.ok:
+        yield Finding(
+            what=f"the audit chain is broken: {proof.problem}", object="audit", remedy="artifactctl audit verify"
+        )
+    behind = reading.last_written_at() - workplace.clock()
+    if behind > CLOCK_SLACK:
+        yield Finding(
+            what=f"this machine's clock is {behind} behind the catalog's last write, so nothing expires",
+            object="clock",
+            remedy="set the clock (timedatectl status)",
+        )
+
+
+def _root_problem(workplace: Workplace, root: Root) -> Finding | None:
+    """Return why a root cannot be worked on, None when it is the one the catalog means."""
+    name = f"root {root.name}"
+    try:
+        identity = workplace.host.identity(root.path)
+        if identity is None:
+            what = f"{display_path(root.path)} is not there"
+            return Finding(what=what, object=name, remedy="mount its volume, or `artifactctl root forget`")
+        if identity.filesystem_uuid != root.filesystem_uuid:
+            what = f"{display_path(root.path)} is on filesystem {identity.filesystem_uuid}, not {root.filesystem_uuid}"
+            return Finding(what=what, object=name, remedy="mount its volume")
+        marker = workplace.host.read_marker(root.path)
+        if marker is None or marker.root_id != root.root_id:
+            what = "its marker is missing" if marker is None else f"its marker names another root ({marker.name})"
+            return Finding(what=what, object=name, remedy=f"`artifactctl root add {display_path(root.path)}`")
+        if marker.catalog_id != workplace.catalog.lineage_id:
+            what = "its marker names another catalog, so this one is read-only there"
+            return Finding(what=what, object=name, remedy="use that catalog (--catalog)")
+        workplace.host.operations(root)
+    except HostFailure as error:
+        return Finding(what=error.message, object=name, remedy=error.remedy or "look at the volume")
+    return None
+
+
+def _missing(workplace: Workplace, reading: Reading, root: Root) -> Iterator[Finding]:
+    for artifact in reading.artifacts(state=ReplicaState.LIVE):
+        for replica in artifact.replicas:
+            if replica.state is not ReplicaState.LIVE or replica.root.root_id != root.root_id:
+                continue
+            target = target_of(replica)
+            if workplace.host.identity(target.absolute) is None:
+                yield Finding(
+                    what=f"nothing is at {display_path(target.absolute)}",
+                    object=artifact.name,
+                    remedy=f"`artifactctl scan {root.name}` records it as missing; see also `artifactctl audit ls`",
+                )
+
+
+def _operations(workplace: Workplace, root: Root) -> Iterator[Finding]:
+    for item in unfinished(workplace, root):
+        lost = item.step.action is Action.REPORT_LOST
+        yield Finding(
+            what=item.step.sentence,
+            object=f"operation {item.found.operation}",
+            remedy="look for it with `artifactctl audit ls`" if lost else "artifactctl doctor --repair",
+            repairable=not lost,
+        )
+    for found in strangers(workplace, root):
+        yield Finding(
+            what=f"{found.name} lies in quarantine and this catalog did not order that",
+            object=f"operation {found.operation}",
+            remedy="artifactctl doctor --repair takes it in; then it can be restored, never purged",
+            repairable=True,
+        )
+
+
+def _deleted_but_open(workplace: Workplace, roots: list[Root]) -> Iterator[Finding]:
+    volumes = {root.filesystem_uuid: root for root in roots}
+    for root in volumes.values():
+        try:
+            held = workplace.host.held_by_deleted(root.path)
+        except ArtifactctlError as error:
+            yield Finding(what=error.message, object=f"volume of {root.name}", remedy=error.remedy)
+            continue
+        for item in held:
+            if item.size_bytes >= WORTH_A_WORD_BYTES:
+                size = format_bytes(item.size_bytes)
+                yield Finding(
+                    what=f"process {item.pid} ({item.command}) keeps {size} of the deleted file "
+                    f"{display_path(item.path)}",
+                    object=f"volume of {root.name}",
+                    remedy=f"it comes free when process {item.pid} closes the file or ends",
+                )

@@ -1,0 +1,344 @@
+"""Carrying out a plan: steps 1 to 6 of the deletion protocol, for each step of the plan.
+
+1. Observe afresh, run all guards.            A plan is only as good as the last look.
+2. Write the manifest, journal the intent.    I1: nothing goes without a durable record.
+3. Mark `quarantining` in the transaction that runs the guards again.   A lease or hold cannot slip in between.
+4. Rename into quarantine.                    A crash here leaves a path that recovery finds.
+5. fsync both parents (inside `set_aside`).   The journal never runs ahead of the disk.
+6. Look again, now that no new opener can come by the old path; anything: put it back.
+
+Each number has a crash test. A refused step never stops the others.
+"""
+
+from datetime import datetime
+
+from artifactctl.catalog import Reading, Writing
+from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState
+from artifactctl.domain.errors import HostFailure, Refused
+from artifactctl.domain.observation import Observation
+from artifactctl.domain.operations import JournalEvent, StepOutcome
+from artifactctl.domain.plans import ReclaimPlan, ReclaimStep, canonical_json
+from artifactctl.domain.results import StepResult
+from artifactctl.domain.verdicts import Clearance, Evidence, Verdict, may_remove
+from artifactctl.guards import evaluate
+from artifactctl.guards.not_held import NotHeld
+from artifactctl.guards.unchanged import Unchanged
+from artifactctl.hosts.protocol import ManifestNote, PutBack, RootLock, SetAside
+from artifactctl.inventory.kinship import Freshness
+from artifactctl.reclaim.candidates import Choice, candidate_for
+from artifactctl.reclaim.survey import links_to, look, look_quarantined, target_of, with_links
+from artifactctl.reclaim.workplace import CLEARANCE_LIFETIME, Workplace, must_hold, record
+from artifactctl.report.evidence import evidence_payload
+
+_FAILURES = {
+    SetAside.CROSS_DEVICE: "it cannot be renamed into quarantine without copying (another filesystem or subvolume)",
+    SetAside.NO_SPACE: "the filesystem has no room for the rename",
+    SetAside.DENIED: "permission to rename it was denied",
+    SetAside.MOUNTED: "something is mounted on it",
+    SetAside.OCCUPIED: "its place in quarantine is taken",
+}
+
+
+class StepExecution:
+    """One step of one plan, from the first look to the second."""
+
+    def __init__(self, workplace: Workplace, plan: ReclaimPlan, index: int, *, operation: str, reason: str) -> None:
+        """Prepare step `index`; nothing happens before `run`."""
+        self._work = workplace
+        self._plan = plan
+        self._index = index
+        self._step: ReclaimStep = plan.steps[index]
+        self._operation = operation
+        self._reason = reason
+
+    def run(self, lock: RootLock) -> StepResult:
+        """Carry the step out; every expected failure becomes an outcome."""
+        step = self._step
+        with self._work.catalog.reading() as reading:
+            found = self._find(reading)
+            if isinstance(found, StepResult):
+                return found
+            artifact, replica = found
+            try:
+                seen = self._first_look(reading, replica)
+                fresh = self._work.fresh(reading, [(artifact, replica)])
+            except HostFailure as error:
+                return self._ended(StepOutcome.FAILED, detail=error.message)
+            if seen.identity is None and not seen.problems and seen.confinement.symlinked_component is None:
+                return self._ended(StepOutcome.ALREADY_ABSENT, detail="nothing is at the path any more")
+            evidence = self._judge(reading, artifact, replica, seen, fresh)
+        if not may_remove(evidence):
+            return self._refused(evidence)
+        if seen.identity != step.identity:
+            return self._refused(self._stale("another file or folder stands at the path than was planned"))
+        return self._act(artifact, replica, seen, fresh, evidence, lock)
+
+    # --- looking and judging -------------------------------------------------------------------------------------
+
+    def _find(self, reading: Reading) -> tuple[Artifact, Replica] | StepResult:
+        step = self._step
+        artifact = reading.artifact_by_id(step.artifact_id)
+        replica = next((r for r in artifact.replicas if r.replica_id == step.replica_id), None) if artifact else None
+        if artifact is None or replica is None:
+            return self._refused(self._stale("the catalog does not know this artifact"))
+        if replica.state in (ReplicaState.GONE, ReplicaState.PURGING):
+            return self._ended(StepOutcome.ALREADY_ABSENT, detail=f"it is {replica.state.value} already")
+        if replica.state is not ReplicaState.LIVE:
+            return self._refused(self._stale(f"its state is {replica.state.value}, not live"))
+        if replica.generation != step.generation:
+            return self._refused(self._stale("it was set aside and put back since the plan was made"))
+        if (replica.root.root_id, replica.relative) != (step.root_id, step.relative):
+            return self._refused(self._stale("it was moved since the plan was made"))
+        if replica.root.filesystem_uuid != step.filesystem_uuid:
+            return self._refused(self._stale("its root is on another filesystem than when the plan was made"))
+        return artifact, replica
+
+    def _first_look(self, reading: Reading, replica: Replica) -> Observation:
+        seen = look(self._work.host, reading, replica, stamp=self._work.stamp)
+        target = target_of(replica).absolute
+        links, problems = links_to(self._work.host, reading.roots(), [target])
+        return with_links(seen, links, problems, target=target)
+
+    def _judge(
+        self, reading: Reading, artifact: Artifact, replica: Replica, seen: Observation, fresh: Freshness
+    ) -> tuple[Evidence, ...]:
+        candidate = candidate_for(
+            reading,
+            artifact,
+            replica,
+            choice=Choice(named=True, planned_fingerprint=self._step.fingerprint),
+            policy=self._work.policy,
+            fresh=fresh,
+            trust=self._work.trust(reading),
+            now=self._work.clock(),
+        )
+        return evaluate(self._work.guards, candidate, seen, waivers=self._plan.waivers)
+
+    # --- acting --------------------------------------------------------------------------------------------------
+
+    def _act(
+        self,
+        artifact: Artifact,
+        replica: Replica,
+        seen: Observation,
+        fresh: Freshness,
+        evidence: tuple[Evidence, ...],
+        lock: RootLock,
+    ) -> StepResult:
+        host, root = self._work.host, replica.root
+        must_hold(lock, root)
+        try:
+            manifest_fingerprint = host.intend(
+                root, self._note(artifact, replica, evidence), sibling=self._step.sibling
+            )
+        except HostFailure as error:
+            return self._ended(StepOutcome.FAILED, detail=error.message)
+        if manifest_fingerprint != self._step.fingerprint:
+            host.abandon(root, self._operation, "changed while its members were listed")
+            return self._refused(self._stale("something below changed while its members were being listed"))
+        with self._work.catalog.writing(self._work.actor, self._work.clock()) as writing:
+            current = writing.artifact_by_id(artifact.artifact_id) or artifact
+            now_replica = next(r for r in current.replicas if r.replica_id == replica.replica_id)
+            evidence = self._judge(writing, current, now_replica, seen, fresh)
+            cleared = may_remove(evidence) and now_replica.state is ReplicaState.LIVE
+            if cleared:
+                self._mark(writing, artifact, replica, evidence)
+        if not cleared:
+            host.abandon(root, self._operation, "a guard refused it in the transaction")
+            return self._refused(evidence)
+        clearance = self._clearance(replica, evidence)
+        return self._set_aside(artifact, replica, clearance, lock)
+
+    def _mark(self, writing: Writing, artifact: Artifact, replica: Replica, evidence: tuple[Evidence, ...]) -> None:
+        step, plan = self._step, self._plan
+        writing.use_step(plan.digest, self._index)
+        writing.add_operation(
+            self._operation,
+            replica.replica_id,
+            state=JournalEvent.INTENDED,
+            plan_digest=plan.digest,
+            step_index=self._index,
+            reason=self._reason,
+            waivers=plan.waivers,
+            fingerprint=step.fingerprint,
+            expected_freed_bytes=step.expected_freed_bytes,
+        )
+        writing.change_state(replica.replica_id, expected={ReplicaState.LIVE}, to=ReplicaState.QUARANTINING)
+        record(
+            writing,
+            self._work,
+            "quarantine.begin",
+            artifact=artifact.name,
+            path=step.path,
+            size_bytes=step.allocated_bytes,
+            reason=self._reason,
+            operation=self._operation,
+            evidence=evidence,
+        )
+
+    def _set_aside(self, artifact: Artifact, replica: Replica, clearance: Clearance, lock: RootLock) -> StepResult:
+        host, root = self._work.host, replica.root
+        must_hold(lock, root)
+        if self._work.clock() >= clearance.expires_at:
+            host.abandon(root, self._operation, "the look was too old to act on")
+            self._back_to_live(artifact, replica, "quarantine.abandon", "the look was too old to act on")
+            return self._refused(self._stale("the look was too old to act on"))
+        outcome = host.set_aside(root, self._operation)
+        if outcome is not SetAside.DONE:
+            host.abandon(root, self._operation, outcome.value)
+            self._back_to_live(artifact, replica, "quarantine.abandon", outcome.value)
+            return self._not_set_aside(outcome)
+        problems = self._second_look(replica)
+        if problems:
+            return self._undo(artifact, replica, problems)
+        host.confirm(root, self._operation)
+        grace_until = self._work.clock() + self._plan.grace
+        self._finish(artifact, replica, JournalEvent.QUARANTINED, "quarantine", clearance.evidence, grace_until)
+        return self._ended(StepOutcome.QUARANTINED, evidence=clearance.evidence, grace_until=grace_until)
+
+    def _second_look(self, replica: Replica) -> tuple[Evidence, ...]:
+        """Return what speaks against keeping it in quarantine: holders, or a change against the first look."""
+        try:
+            return second_look(self._work, replica, self._operation, self._step.fingerprint)
+        except HostFailure as error:
+            return (Evidence(guard="not_held", verdict=Verdict.UNKNOWN, reason=error.message),)
+
+    def _undo(self, artifact: Artifact, replica: Replica, problems: tuple[Evidence, ...]) -> StepResult:
+        root, reason = replica.root, problems[0].reason
+        outcome = self._work.host.put_back(root, self._operation, to=None, reason=reason)
+        if outcome is PutBack.DONE:
+            self._back_to_live(artifact, replica, "quarantine.put_back", reason, evidence=problems)
+            return self._ended(StepOutcome.BUSY_RESTORED, evidence=problems, detail=reason)
+        self._work.host.keep(root, self._operation, reason)
+        self._finish(artifact, replica, JournalEvent.KEPT, "quarantine.keep", problems, None)
+        detail = f"{reason}; its old path is {outcome.value}, so it stays in quarantine and never expires"
+        return self._ended(StepOutcome.BUSY_KEPT, evidence=problems, detail=detail)
+
+    # --- recording -----------------------------------------------------------------------------------------------
+
+    def _finish(
+        self,
+        artifact: Artifact,
+        replica: Replica,
+        event: JournalEvent,
+        action: str,
+        evidence: tuple[Evidence, ...],
+        grace_until: datetime | None,
+    ) -> None:
+        with self._work.catalog.writing(self._work.actor, self._work.clock()) as writing:
+            writing.change_state(replica.replica_id, expected={ReplicaState.QUARANTINING}, to=ReplicaState.QUARANTINED)
+            writing.update_operation(self._operation, state=event, grace_until=grace_until)
+            record(
+                writing,
+                self._work,
+                action,
+                artifact=artifact.name,
+                path=self._step.path,
+                size_bytes=self._step.allocated_bytes,
+                reason=self._reason,
+                operation=self._operation,
+                evidence=evidence,
+            )
+
+    def _back_to_live(
+        self, artifact: Artifact, replica: Replica, action: str, why: str, *, evidence: tuple[Evidence, ...] = ()
+    ) -> None:
+        event = JournalEvent.RESTORED if action == "quarantine.put_back" else JournalEvent.ABANDONED
+        with self._work.catalog.writing(self._work.actor, self._work.clock()) as writing:
+            writing.change_state(replica.replica_id, expected={ReplicaState.QUARANTINING}, to=ReplicaState.LIVE)
+            writing.update_operation(self._operation, state=event)
+            record(
+                writing,
+                self._work,
+                action,
+                artifact=artifact.name,
+                path=self._step.path,
+                reason=why,
+                operation=self._operation,
+                evidence=evidence,
+            )
+
+    def _note(self, artifact: Artifact, replica: Replica, evidence: tuple[Evidence, ...]) -> ManifestNote:
+        step = self._step
+        return ManifestNote(
+            operation=self._operation,
+            target=target_of(replica),
+            name=artifact.name,
+            kind=artifact.kind.value,
+            identity=step.identity,
+            fingerprint=step.fingerprint,
+            allocated_bytes=step.allocated_bytes,
+            root_id=replica.root.root_id,
+            catalog_id=self._work.catalog.lineage_id,
+            reason=self._reason,
+            actor=self._work.actor,
+            evidence_json=canonical_json({"evidence": evidence_payload(evidence)}),
+            at=self._work.clock(),
+        )
+
+    def _clearance(self, replica: Replica, evidence: tuple[Evidence, ...]) -> Clearance:
+        now = self._work.clock()
+        return Clearance(
+            operation=self._operation,
+            replica_id=replica.replica_id,
+            fingerprint=self._step.fingerprint,
+            evidence=evidence,
+            granted_at=now,
+            expires_at=now + CLEARANCE_LIFETIME,
+        )
+
+    def _not_set_aside(self, outcome: SetAside) -> StepResult:
+        if outcome is SetAside.ABSENT:
+            return self._ended(StepOutcome.ALREADY_ABSENT, detail="nothing is at the path any more")
+        if outcome is SetAside.REPLACED:
+            return self._refused(self._stale("another file or folder took its place while we were looking"))
+        if outcome is SetAside.IN_USE:
+            reason = "somebody opened the file while we were looking (the kernel refused a write lease)"
+            return self._refused((Evidence(guard="not_held", verdict=Verdict.BLOCKED, reason=reason),))
+        return self._ended(StepOutcome.FAILED, detail=_FAILURES[outcome])
+
+    def _stale(self, reason: str) -> tuple[Evidence, ...]:
+        return (Evidence(guard="unchanged", verdict=Verdict.BLOCKED, reason=reason, remedy="make a new plan"),)
+
+    def _refused(self, evidence: tuple[Evidence, ...]) -> StepResult:
+        return self._ended(StepOutcome.REFUSED, evidence=evidence)
+
+    def _ended(
+        self,
+        outcome: StepOutcome,
+        *,
+        evidence: tuple[Evidence, ...] = (),
+        detail: str = "",
+        grace_until: datetime | None = None,
+    ) -> StepResult:
+        return StepResult(
+            name=self._step.name,
+            outcome=outcome,
+            operation=self._operation,
+            path=self._step.path,
+            evidence=evidence,
+            detail=detail,
+            allocated_bytes=self._step.allocated_bytes,
+            grace_until=grace_until,
+        )
+
+
+def second_look(workplace: Workplace, replica: Replica, operation: str, fingerprint: str) -> tuple[Evidence, ...]:
+    """Look at what lies in quarantine and return the evidence that speaks against leaving it there (step 6)."""
+    with workplace.catalog.reading() as reading:
+        artifact = reading.artifact_by_id(replica.artifact_id)
+        if artifact is None:
+            raise Refused(f"the catalog does not know replica {replica.replica_id}")
+        seen = look_quarantined(workplace.host, reading, replica, operation)
+        candidate = candidate_for(
+            reading,
+            artifact,
+            replica,
+            choice=Choice(named=True, planned_fingerprint=fingerprint),
+            policy=workplace.policy,
+            fresh=Freshness(fingerprints={}),
+            trust=workplace.trust(reading),
+            now=workplace.clock(),
+        )
+        evidence = evaluate((NotHeld(), Unchanged()), candidate, seen)
+    return tuple(item for item in evidence if not item.permits_removal)

@@ -1,0 +1,248 @@
+"""The plan as a file: the same object that `reclaim --dry-run --json` prints, with everything `apply` needs.
+
+Two checks stand over a file: its `plan_digest` must be the digest of what it says would be done, and its `seal` the
+SHA-256 over every other byte of meaning, so that an edit anywhere (an expiry, a reason) is noticed. They protect
+against slips, not against somebody who recomputes them: applying looks at everything afresh anyway.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import cast
+
+from artifactctl.domain.artifacts import ArtifactKind
+from artifactctl.domain.errors import Refused, UsageError
+from artifactctl.domain.identity import FileIdentity
+from artifactctl.domain.plans import (
+    Bound,
+    Cap,
+    ReclaimPlan,
+    ReclaimStep,
+    Refusal,
+    bytes_of,
+    canonical_json,
+    text_of,
+)
+from artifactctl.domain.verdicts import Evidence, Verdict
+from artifactctl.report.evidence import evidence_payload
+from artifactctl.report.json_values import json_path
+
+SCHEMA = "artifactctl.reclaim-plan/1"
+
+Json = Mapping[str, object]
+
+
+class PlanEdited(Refused):
+    """The file is not the plan that was made."""
+
+
+def plan_to_json(plan: ReclaimPlan) -> dict[str, object]:
+    """Return the plan as a JSON-safe object with `schema`, every field of cli.md, and `seal`."""
+    freed = plan.expected_freed_bytes
+    body: dict[str, object] = {
+        "schema": SCHEMA,
+        "plan_digest": plan.digest,
+        "host": plan.hostname,
+        "machine_id": plan.machine_id,
+        "volume": text_of(plan.mount),
+        "catalog_id": plan.catalog_id,
+        "catalog_epoch": plan.catalog_epoch,
+        "policy_digest": plan.policy_digest,
+        "actor": plan.actor,
+        "created_at": _instant(plan.created_at),
+        "expires_at": _instant(plan.expires_at),
+        "grace_seconds": int(plan.grace.total_seconds()),
+        "purge_now": plan.purge_now,
+        "available_before_bytes": plan.available_before_bytes,
+        "expected_freed_bytes": freed,
+        "freed_now_bytes": freed if plan.purge_now else 0,
+        "freed_after_purge_bytes": freed,
+        "waived": list(plan.waivers),
+        "waiver_reason": plan.waiver_reason,
+        "caps": [{"name": c.name, "limit": c.limit, "used": c.used, "exceeded": c.exceeded} for c in plan.caps],
+        "steps": [_step_to_json(step) for step in plan.steps],
+        "refused": [_refusal_to_json(item) for item in plan.refused],
+    }
+    body["seal"] = _seal(body)
+    return body
+
+
+def plan_from_text(text: str, *, where: str) -> ReclaimPlan:
+    """Parse a plan file; UsageError when it is not one, PlanEdited when digest or seal do not match."""
+    try:
+        body = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise UsageError(
+            f"{where} is not JSON (line {error.lineno}): {error.msg}",
+            remedy="give the file that `artifactctl reclaim --out FILE` wrote",
+        ) from error
+    if not isinstance(body, dict) or body.get("schema") != SCHEMA:
+        raise UsageError(
+            f"{where} is not a reclaim plan of this version ({SCHEMA})",
+            remedy="give the file that `artifactctl reclaim --out FILE` wrote",
+        )
+    try:
+        plan = _plan_from(body)
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"{where} is not a complete reclaim plan: {error!r}", remedy="plan again") from error
+    if body.get("seal") != _seal({k: v for k, v in body.items() if k != "seal"}) or body["plan_digest"] != plan.digest:
+        raise PlanEdited(
+            f"{where} was changed after it was made: its digest does not match its content",
+            remedy="make a new plan with `artifactctl reclaim --out FILE`",
+        )
+    return plan
+
+
+def _step_to_json(step: ReclaimStep) -> dict[str, object]:
+    return {
+        "name": step.name,
+        "kind": step.kind.value,
+        **json_path(step.path),
+        "artifact_id": step.artifact_id,
+        "replica_id": step.replica_id,
+        "generation": step.generation,
+        "root_id": step.root_id,
+        "root_path": text_of(step.root_path),
+        "relative": text_of(step.relative),
+        "filesystem_uuid": step.filesystem_uuid,
+        "inode": step.identity.inode,
+        "birth_ns": step.identity.birth_ns,
+        "ctime_ns": step.identity.ctime_ns,
+        "fingerprint": step.fingerprint,
+        "files": step.files,
+        "apparent_bytes": step.apparent_bytes,
+        "allocated_bytes": step.allocated_bytes,
+        "exclusive_bytes": step.exclusive_bytes,
+        "expected_freed_bytes": step.expected_freed_bytes,
+        "bound": step.bound.value,
+        "sibling": step.sibling,
+        "evidence": evidence_payload(step.evidence),
+    }
+
+
+def _refusal_to_json(item: Refusal) -> dict[str, object]:
+    return {
+        "name": item.name,
+        **json_path(item.path),
+        "allocated_bytes": item.allocated_bytes,
+        "evidence": evidence_payload(item.evidence),
+    }
+
+
+def _plan_from(body: Json) -> ReclaimPlan:
+    return ReclaimPlan(
+        catalog_id=_text(body, "catalog_id"),
+        catalog_epoch=_number(body, "catalog_epoch"),
+        machine_id=_text(body, "machine_id"),
+        hostname=_text(body, "host"),
+        mount=bytes_of(_text(body, "volume")),
+        policy_digest=_text(body, "policy_digest"),
+        waivers=tuple(str(item) for item in _list(body, "waived")),
+        waiver_reason=_text(body, "waiver_reason"),
+        purge_now=_flag(body, "purge_now"),
+        grace=timedelta(seconds=_number(body, "grace_seconds")),
+        steps=tuple(_step_from(cast("Json", item)) for item in _list(body, "steps")),
+        refused=tuple(_refusal_from(cast("Json", item)) for item in _list(body, "refused")),
+        caps=tuple(_cap_from(cast("Json", item)) for item in _list(body, "caps")),
+        actor=_text(body, "actor"),
+        created_at=datetime.fromisoformat(_text(body, "created_at")),
+        expires_at=datetime.fromisoformat(_text(body, "expires_at")),
+        available_before_bytes=_number(body, "available_before_bytes"),
+    )
+
+
+def _step_from(item: Json) -> ReclaimStep:
+    uuid = _text(item, "filesystem_uuid")
+    return ReclaimStep(
+        name=_text(item, "name"),
+        kind=ArtifactKind(_text(item, "kind")),
+        artifact_id=_number(item, "artifact_id"),
+        replica_id=_number(item, "replica_id"),
+        generation=_number(item, "generation"),
+        root_id=_text(item, "root_id"),
+        root_path=bytes_of(_text(item, "root_path")),
+        relative=bytes_of(_text(item, "relative")),
+        filesystem_uuid=uuid,
+        identity=FileIdentity(
+            filesystem_uuid=uuid,
+            inode=_number(item, "inode"),
+            birth_ns=_number_or_none(item, "birth_ns"),
+            ctime_ns=_number_or_none(item, "ctime_ns"),
+        ),
+        fingerprint=_text(item, "fingerprint"),
+        files=_number(item, "files"),
+        apparent_bytes=_number(item, "apparent_bytes"),
+        allocated_bytes=_number(item, "allocated_bytes"),
+        exclusive_bytes=_number(item, "exclusive_bytes"),
+        bound=Bound(_text(item, "bound")),
+        sibling=_flag(item, "sibling"),
+        evidence=_evidence_from(_list(item, "evidence")),
+    )
+
+
+def _refusal_from(item: Json) -> Refusal:
+    return Refusal(
+        name=_text(item, "name"),
+        path=bytes_of(_text(item, "path")),
+        allocated_bytes=_number(item, "allocated_bytes"),
+        evidence=_evidence_from(_list(item, "evidence")),
+    )
+
+
+def _cap_from(item: Json) -> Cap:
+    return Cap(name=_text(item, "name"), limit=_number(item, "limit"), used=_number(item, "used"))
+
+
+def _evidence_from(items: Sequence[object]) -> tuple[Evidence, ...]:
+    return tuple(
+        Evidence(
+            guard=_text(item, "guard"),
+            verdict=Verdict(_text(item, "verdict")),
+            reason=_text(item, "reason"),
+            facts=tuple((str(key), str(value)) for key, value in cast("list[list[str]]", item["facts"])),
+            remedy=_text(item, "remedy"),
+            waived=_flag(item, "waived"),
+        )
+        for item in cast("Sequence[Json]", items)
+    )
+
+
+def _seal(body: Json) -> str:
+    return hashlib.sha256(canonical_json(body).encode("ascii")).hexdigest()
+
+
+def _instant(at: datetime) -> str:
+    return at.isoformat().replace("+00:00", "Z")
+
+
+def _text(item: Json, key: str) -> str:
+    value = item[key]
+    if not isinstance(value, str):
+        raise ValueError(f"`{key}` must be text")
+    return value
+
+
+def _number(item: Json, key: str) -> int:
+    value = item[key]
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValueError(f"`{key}` must be a whole number")
+    return value
+
+
+def _number_or_none(item: Json, key: str) -> int | None:
+    return None if item[key] is None else _number(item, key)
+
+
+def _flag(item: Json, key: str) -> bool:
+    value = item[key]
+    if not isinstance(value, bool):
+        raise ValueError(f"`{key}` must be true or false")
+    return value
+
+
+def _list(item: Json, key: str) -> list[object]:
+    value = item[key]
+    if not isinstance(value, list):
+        raise ValueError(f"`{key}` must be a list")
+    return value

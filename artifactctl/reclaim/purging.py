@@ -1,0 +1,171 @@
+"""Deleting for good what lies in quarantine: steps 8 to 10 of the deletion protocol.
+
+8.  Run every guard again, in the transaction that sets `purging`; a quarantined replica counts as nobody's copy,
+    successor or input. Then announce the purge durably, rename to `.purging`, and unlink what the manifest lists.
+9.  fsync the parents, journal the outcome (inside `Host.purge`).
+10. Write the tombstone.
+
+A purge by name may come at any time; `--expired` takes only what is past its grace, and the engine checks that itself.
+"""
+
+from dataclasses import dataclass
+
+from artifactctl.catalog import Reading, Writing
+from artifactctl.domain.artifacts import ReplicaState
+from artifactctl.domain.errors import HostFailure
+from artifactctl.domain.observation import Observation
+from artifactctl.domain.operations import JournalEvent, StepOutcome
+from artifactctl.domain.results import StepResult
+from artifactctl.domain.verdicts import Evidence, Verdict, may_remove
+from artifactctl.guards import evaluate
+from artifactctl.guards.wording import first_of, shown
+from artifactctl.hosts.protocol import PurgeResult, RootLock
+from artifactctl.inventory.kinship import Freshness
+from artifactctl.reclaim.candidates import Choice, candidate_for
+from artifactctl.reclaim.importing import IMPORTED_BY_NOBODY
+from artifactctl.reclaim.quarantined import Quarantined
+from artifactctl.reclaim.survey import links_to, look_quarantined, target_of, with_links
+from artifactctl.reclaim.workplace import Workplace, must_hold, record
+
+
+def judge_purge(workplace: Workplace, item: Quarantined) -> tuple[Evidence, ...]:
+    """Run every guard on what lies in quarantine; writes nothing."""
+    refusal = _never(item)
+    if refusal is not None:
+        return (refusal,)
+    seen = look_before_purge(workplace, item)
+    with workplace.catalog.reading() as reading:
+        return _judge(workplace, reading, item, seen)
+
+
+def purge_step(workplace: Workplace, item: Quarantined, *, reason: str, lock: RootLock) -> StepResult:
+    """Purge one operation; every expected failure becomes an outcome."""
+    refusal = _never(item)
+    if refusal is not None:
+        return _ended(item, StepOutcome.REFUSED, evidence=(refusal,))
+    try:
+        seen = look_before_purge(workplace, item)
+    except HostFailure as error:
+        return _ended(item, StepOutcome.FAILED, detail=error.message)
+    with workplace.catalog.writing(workplace.actor, workplace.clock()) as writing:
+        evidence = _judge(workplace, writing, item, seen)
+        cleared = may_remove(evidence)
+        if cleared:
+            must_hold(lock, item.replica.root)
+            expected = {ReplicaState.QUARANTINED}
+            writing.change_state(item.replica.replica_id, expected=expected, to=ReplicaState.PURGING)
+            writing.update_operation(item.operation.operation_id, state=JournalEvent.PURGE_INTENDED)
+            _record(writing, workplace, item, "purge.begin", reason, evidence)
+    if not cleared:
+        return _ended(item, StepOutcome.REFUSED, evidence=evidence)
+    try:
+        workplace.host.begin_purge(item.replica.root, item.operation.operation_id)
+    except HostFailure as error:
+        return _ended(item, StepOutcome.FAILED, detail=f"{error.message}; `artifactctl doctor` says what is next")
+    return finish_purge(workplace, item, reason=reason, evidence=evidence)
+
+
+def finish_purge(
+    workplace: Workplace, item: Quarantined, *, reason: str, evidence: tuple[Evidence, ...] = ()
+) -> StepResult:
+    """Unlink what is left of a purge that has begun, then write the tombstone; recovery enters here."""
+    try:
+        result = workplace.host.purge(
+            item.replica.root,
+            item.operation.operation_id,
+            should_stop=workplace.should_stop,
+            progress=workplace.progress,
+        )
+    except HostFailure as error:
+        return _ended(item, StepOutcome.FAILED, detail=f"{error.message}; `artifactctl doctor` says what is next")
+    if not result.complete:
+        return _ended(item, StepOutcome.FAILED, detail=_what_is_left(result))
+    with workplace.catalog.writing(workplace.actor, workplace.clock()) as writing:
+        writing.change_state(item.replica.replica_id, expected={ReplicaState.PURGING}, to=ReplicaState.GONE)
+        writing.update_operation(item.operation.operation_id, state=JournalEvent.PURGED)
+        _record(writing, workplace, item, "purge", reason, evidence)
+    return _ended(item, StepOutcome.PURGED, evidence=evidence)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What was seen just before a purge: the quarantined tree, links to its old path, what makes it recoverable."""
+
+    observation: Observation
+    fresh: Freshness
+
+
+def look_before_purge(workplace: Workplace, item: Quarantined) -> Look:
+    """Look at everything a purge rests on; done outside the writing transaction, which only judges."""
+    with workplace.catalog.reading() as reading:
+        seen = look_quarantined(workplace.host, reading, item.replica, item.operation.operation_id)
+        target = target_of(item.replica).absolute
+        links, problems = links_to(workplace.host, reading.roots(), [target])
+        fresh = workplace.fresh(reading, [(item.artifact, item.replica)])
+    return Look(observation=with_links(seen, links, problems, target=target), fresh=fresh)
+
+
+def _judge(workplace: Workplace, reading: Reading, item: Quarantined, look: Look) -> tuple[Evidence, ...]:
+    artifact = reading.artifact_by_id(item.artifact.artifact_id) or item.artifact
+    replica = next(r for r in artifact.replicas if r.replica_id == item.replica.replica_id)
+    candidate = candidate_for(
+        reading,
+        artifact,
+        replica,
+        choice=Choice(named=True, planned_fingerprint=item.operation.fingerprint),
+        policy=workplace.policy,
+        fresh=look.fresh,
+        trust=workplace.trust(reading),
+        now=workplace.clock(),
+    )
+    return evaluate(workplace.guards, candidate, look.observation, waivers=item.operation.waivers)
+
+
+def _record(
+    writing: Writing, workplace: Workplace, item: Quarantined, action: str, reason: str, evidence: tuple[Evidence, ...]
+) -> None:
+    record(
+        writing,
+        workplace,
+        action,
+        artifact=item.artifact.name,
+        path=target_of(item.replica).absolute,
+        size_bytes=item.replica.allocated_bytes,
+        reason=reason or item.operation.reason,
+        operation=item.operation.operation_id,
+        evidence=evidence,
+    )
+
+
+def _what_is_left(result: PurgeResult) -> str:
+    if result.interrupted:
+        return "interrupted; the rest is removed by `artifactctl doctor --repair` or the next command on this root"
+    left = [shown(path) for path in result.mismatched]
+    parts = [*result.errors, *([f"not as in the manifest, so it was left: {first_of(left)}"] if left else [])]
+    return "; ".join(parts) or "something is left"
+
+
+def _ended(
+    item: Quarantined, outcome: StepOutcome, *, evidence: tuple[Evidence, ...] = (), detail: str = ""
+) -> StepResult:
+    return StepResult(
+        name=item.artifact.name,
+        outcome=outcome,
+        operation=item.operation.operation_id,
+        path=target_of(item.replica).absolute,
+        evidence=evidence,
+        detail=detail,
+        expected_freed_bytes=item.operation.expected_freed_bytes if outcome is StepOutcome.PURGED else 0,
+        allocated_bytes=item.replica.allocated_bytes,
+    )
+
+
+def _never(item: Quarantined) -> Evidence | None:
+    if item.operation.plan_digest == IMPORTED_BY_NOBODY:
+        reason = "this catalog did not order its removal (it was imported from the root's journal): it can be restored"
+        return Evidence(guard="in_policy", verdict=Verdict.BLOCKED, reason=reason)
+    if item.operation.state is JournalEvent.KEPT:
+        reason = "it was in use when it was set aside and its old path is taken: it can only be restored"
+        remedy = f"`artifactctl quarantine restore {item.artifact.name} --to PATH`"
+        return Evidence(guard="not_held", verdict=Verdict.BLOCKED, reason=reason, remedy=remedy)
+    return None

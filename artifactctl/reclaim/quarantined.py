@@ -1,0 +1,134 @@
+"""What lies in quarantine, as catalog and operations tell it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from artifactctl.catalog import Reading
+from artifactctl.catalog.failures import UnknownObject
+from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, Root
+from artifactctl.domain.errors import Refused, UsageError
+from artifactctl.domain.identity import ManagedPath
+from artifactctl.domain.ledger import Operation
+from artifactctl.inventory.finding import absolute, find_artifact
+from artifactctl.report.paths import display_path
+from artifactctl.report.quarantine import QuarantineEntry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quarantined:
+    """One operation with the artifact and replica it concerns."""
+
+    operation: Operation
+    artifact: Artifact
+    replica: Replica
+
+    @property
+    def entry(self) -> QuarantineEntry:
+        """The same for people."""
+        return QuarantineEntry(
+            operation=self.operation.operation_id,
+            name=self.artifact.name,
+            kind=self.artifact.kind.value,
+            original=ManagedPath(root=self.replica.root.path, relative=self.replica.relative).absolute,
+            allocated_bytes=self.replica.allocated_bytes,
+            freed_bytes=self.operation.expected_freed_bytes,
+            since=self.operation.started_at,
+            grace_until=self.operation.grace_until,
+            reason=self.operation.reason,
+            actor=self.operation.actor,
+        )
+
+
+def in_quarantine(reading: Reading) -> tuple[Quarantined, ...]:
+    """Return everything that lies in quarantine, oldest first."""
+    items = []
+    for artifact in reading.artifacts(state=ReplicaState.QUARANTINED):
+        for replica in artifact.replicas:
+            if replica.state is ReplicaState.QUARANTINED:
+                operation = latest_operation(reading, artifact.artifact_id, replica.replica_id)
+                if operation is not None:
+                    items.append(Quarantined(operation=operation, artifact=artifact, replica=replica))
+    return tuple(sorted(items, key=lambda item: (item.operation.started_at, item.operation.operation_id)))
+
+
+def meant_by(reading: Reading, words: Sequence[str], *, here: bytes) -> tuple[Quarantined, ...]:
+    """Return what the words name: artifacts (by name or old path), operations, or whole runs of `apply`.
+
+    A word that matches nothing in quarantine is an error.
+    """
+    items = in_quarantine(reading)
+    found: dict[str, Quarantined] = {}
+    for word in words:
+        path = absolute(word, here=here)
+        mine = [item for item in items if _is_meant(item, word, path)]
+        if not mine:
+            raise _nothing_meant(reading, word, here=here)
+        found.update({item.operation.operation_id: item for item in mine})
+    return tuple(found.values())
+
+
+def _is_meant(item: Quarantined, word: str, path: bytes) -> bool:
+    operation = item.operation.operation_id
+    return word in (item.artifact.name, operation, operation.rpartition("-")[0]) or path == item.entry.original
+
+
+def _nothing_meant(reading: Reading, word: str, *, here: bytes) -> Refused | UsageError:
+    listing = "`artifactctl quarantine ls` lists what is there"
+    try:
+        artifact = find_artifact(reading, word, here=here)
+    except UnknownObject:
+        known = reading.operation(word)
+        if known is not None:
+            return Refused(f"operation {word} is over: {known.state.value}", remedy=listing)
+        return UsageError(f"nothing in quarantine is called `{word}`", remedy=listing)
+    states = ", ".join(sorted({r.state.value for r in artifact.replicas}))
+    return Refused(f"{artifact.name} is not in quarantine: it is {states}", remedy=listing)
+
+
+def place_below(root: Root, path: bytes) -> ManagedPath:
+    """Return `path` as a place below the root; UsageError when it is not."""
+    try:
+        return ManagedPath.within(root.path, path)
+    except ValueError as error:
+        raise UsageError(
+            f"{display_path(path)} is not below the root `{root.name}` ({display_path(root.path)})",
+            remedy="a restore never leaves its root: name a path below it",
+        ) from error
+
+
+def latest_operation(reading: Reading, artifact_id: int, replica_id: int) -> Operation | None:
+    """Return the newest operation of a replica."""
+    mine = [op for op in reading.operations(artifact_id=artifact_id) if op.replica_id == replica_id]
+    return max(mine, key=lambda op: (op.started_at, op.operation_id), default=None)
+
+
+def quarantined(reading: Reading, operation_id: str) -> Quarantined:
+    """Return the operation with its artifact and replica as they are now."""
+    operation = reading.operation(operation_id)
+    artifact = reading.artifact_by_id(operation.artifact_id) if operation is not None else None
+    if operation is None or artifact is None:
+        raise UsageError(
+            f"there is no operation `{operation_id}`", remedy="`artifactctl quarantine ls` lists what is there"
+        )
+    replica = next(r for r in artifact.replicas if r.replica_id == operation.replica_id)
+    if replica.state is not ReplicaState.QUARANTINED:
+        raise Refused(f"{artifact.name} is not in quarantine: it is {replica.state.value}")
+    return Quarantined(operation=operation, artifact=artifact, replica=replica)
+
+
+def expired(reading: Reading, *, now: datetime, clock_trusted: bool) -> tuple[Quarantined, ...]:
+    """Return what is past its grace; nothing while the clock cannot be trusted."""
+    if not clock_trusted:
+        return ()
+    return tuple(item for item in in_quarantine(reading) if past_grace(item.operation.grace_until, now=now))
+
+
+def past_grace(grace_until: datetime | None, *, now: datetime) -> bool:
+    """Whether a grace period has ended; one that never ends (None) has not."""
+    return grace_until is not None and now >= grace_until
+
+
+def roots_of(items: Sequence[Quarantined]) -> tuple[Root, ...]:
+    """Return the roots the items lie in, each once."""
+    return tuple({item.replica.root.root_id: item.replica.root for item in items}.values())

@@ -1,0 +1,77 @@
+"""From the words a person typed to what should be reclaimed: names, paths, roots."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from artifactctl.catalog import Reading
+from artifactctl.catalog.failures import UnknownObject
+from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, Root
+from artifactctl.domain.errors import UsageError
+from artifactctl.inventory.finding import absolute, find_artifact, roots_above
+from artifactctl.reclaim.preparing import live_replica
+from artifactctl.report.paths import display_path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Targets:
+    """What the words mean. `unregistered` are absolute paths that exist and that nobody registered."""
+
+    chosen: tuple[tuple[Artifact, Replica], ...]
+    scope: tuple[Root, ...]
+    unregistered: tuple[bytes, ...]
+
+
+def targets_of(reading: Reading, words: Sequence[str], *, here: bytes, exists: Sequence[bytes]) -> Targets:
+    """Return what `words` mean; `exists` are those of their absolute paths at which something stands.
+
+    A root's name or path limits what the policy may offer; it never means "everything in it".
+    """
+    chosen: dict[int, tuple[Artifact, Replica]] = {}
+    scope: list[Root] = []
+    unregistered: list[bytes] = []
+    for word in words:
+        path = absolute(word, here=here)
+        root = next((r for r in reading.roots() if word == r.name or path == r.path), None)
+        try:
+            artifact = find_artifact(reading, word, here=here)
+        except UnknownObject:
+            if root is not None:
+                scope.append(root)
+            elif path in exists:
+                _refuse_part_or_whole(reading, path)
+                unregistered.append(path)
+            else:
+                raise
+        else:
+            replica = _replica_meant(artifact, path) or live_replica(artifact)
+            chosen[replica.replica_id] = (artifact, replica)
+    if scope and (chosen or unregistered):
+        raise UsageError(
+            f"`{scope[0].name}` is a root and the other words are artifacts",
+            remedy="name artifacts, or roots alone to choose among what the policy offers there",
+        )
+    return Targets(chosen=tuple(chosen.values()), scope=tuple(scope), unregistered=tuple(unregistered))
+
+
+def _replica_meant(artifact: Artifact, path: bytes) -> Replica | None:
+    """Return the live copy that lies exactly at `path`."""
+    live = [r for r in artifact.replicas if r.state is ReplicaState.LIVE]
+    return next((r for r in live if r.root.path.rstrip(b"/") + b"/" + r.relative == path), None)
+
+
+def _refuse_part_or_whole(reading: Reading, path: bytes) -> None:
+    """A folder inside an artifact, or around several, is no artifact: say which ones are meant."""
+    for root, relative in roots_above(reading.roots(), path):
+        above = reading.artifacts_above(root.root_id, relative)
+        if above:
+            raise UsageError(
+                f"{display_path(path)} is a part of {above[0].name}",
+                remedy=f"reclaim the whole artifact: `artifactctl reclaim {above[0].name}`",
+            )
+        below = reading.artifacts_below(root.root_id, relative)
+        if below:
+            names = ", ".join(item.name for item in below[:5])
+            raise UsageError(
+                f"{display_path(path)} is no artifact; {len(below)} lie below it: {names}",
+                remedy="name the ones that should go",
+            )

@@ -1,0 +1,103 @@
+"""What the acting half of the engine works with: catalog, machine, policy, clock, and somebody who listens."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from artifactctl import audit
+from artifactctl.catalog import Catalog, Reading, Writing
+from artifactctl.domain.artifacts import Artifact, Replica, Root
+from artifactctl.domain.audit import AuditEntry
+from artifactctl.domain.errors import Refused
+from artifactctl.domain.verdicts import Evidence
+from artifactctl.guards import Guard, standard_guards
+from artifactctl.hosts.protocol import Host, RootLock
+from artifactctl.inventory.kinship import Freshness, proofs_to_look_at
+from artifactctl.policy import Policy
+from artifactctl.reclaim.candidates import Trust
+from artifactctl.reclaim.survey import CatalogStamp, look
+from artifactctl.report.evidence import evidence_payload
+
+CLOCK_SLACK = timedelta(minutes=5)
+"""How far this clock may be behind the catalog's last write before nothing expires any more."""
+
+CLEARANCE_LIFETIME = timedelta(minutes=5)
+"""How long a clear look may be acted on; between look and rename lie milliseconds unless somebody froze us."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workplace:
+    """Everything an operation needs. `say` receives one sentence per event; `should_stop` is polled between steps."""
+
+    catalog: Catalog
+    host: Host
+    policy: Policy
+    actor: str
+    clock: Callable[[], datetime]
+    new_operation: Callable[[], str]
+    say: Callable[[str], None] = field(default=lambda sentence: None)
+    should_stop: Callable[[], bool] = field(default=lambda: False)
+    progress: Callable[[int, int], None] | None = None
+    guards: tuple[Guard, ...] = field(default_factory=standard_guards)
+
+    @property
+    def stamp(self) -> CatalogStamp:
+        """Which catalog acts."""
+        return CatalogStamp(lineage_id=self.catalog.lineage_id, epoch=self.catalog.epoch)
+
+    def trust(self, reading: Reading) -> Trust:
+        """Return what cannot be relied on now; a clock behind the last write lets nothing expire."""
+        return Trust(clock=self.clock() >= reading.last_written_at() - CLOCK_SLACK)
+
+    def fresh(self, reading: Reading, subjects: Iterable[tuple[Artifact, Replica]]) -> Freshness:
+        """Look at every replica that decisions about `subjects` rest on, each once."""
+        wanted: dict[int, Replica] = {}
+        for artifact, replica in subjects:
+            wanted.update({r.replica_id: r for r in proofs_to_look_at(reading, artifact, replica)})
+        prints = {}
+        for replica_id, replica in wanted.items():
+            seen = look(self.host, reading, replica, stamp=self.stamp)
+            sound = seen.tree is not None and not seen.tree.problems and seen.drift is not None and seen.drift.is_none
+            if seen.tree is not None and sound:
+                prints[replica_id] = seen.tree.fingerprint
+        return Freshness(fingerprints=prints)
+
+
+def record(
+    writing: Writing,
+    workplace: Workplace,
+    action: str,
+    *,
+    artifact: str,
+    path: bytes,
+    size_bytes: int | None = None,
+    reason: str = "",
+    operation: str = "",
+    evidence: tuple[Evidence, ...] = (),
+) -> None:
+    """Append one audit event in the transaction at hand (invariant I10)."""
+    audit.append(
+        writing.connection,
+        AuditEntry(
+            at=workplace.clock(),
+            actor=workplace.actor,
+            host=workplace.host.identify().hostname,
+            action=action,
+            artifact=artifact,
+            path=path,
+            bytes=size_bytes,
+            reason=reason,
+            operation=operation,
+            policy_digest=workplace.policy.digest,
+            evidence=evidence_payload(evidence),
+        ),
+    )
+
+
+def must_hold(lock: RootLock, root: Root) -> None:
+    """Raise unless the root's lock is still ours: a frozen process may have lost it."""
+    if not lock.still_held():
+        raise Refused(
+            f"the lock of root `{root.name}` was taken over by somebody else; nothing more is done",
+            remedy="look with `artifactctl doctor`, then run the command again",
+        )

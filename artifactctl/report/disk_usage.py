@@ -1,0 +1,104 @@
+"""`du`: what lies below a root, by kind and state, and what nobody catalogued."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from artifactctl.report.json_values import json_path
+from artifactctl.report.paths import display_path, printable
+from artifactctl.report.sizes import format_bytes
+from artifactctl.report.tables import Document, Table, columns
+
+UNCATALOGUED_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """Bytes on disk of one kind in one state below one root."""
+
+    root: str
+    kind: str
+    state: str
+    artifacts: int
+    allocated_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uncatalogued:
+    """A folder or file directly below the measured path that holds bytes which belong to no artifact."""
+
+    path: bytes
+    allocated_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskUsage:
+    """What was measured below one path. `problems` names what could not be read: those bytes are missing here."""
+
+    path: bytes
+    shares: tuple[Share, ...]
+    uncatalogued: tuple[Uncatalogued, ...]
+    uncatalogued_bytes: int
+    problems: tuple[str, ...] = ()
+
+    @property
+    def total_bytes(self) -> int:
+        """All bytes that were seen."""
+        return self.uncatalogued_bytes + sum(share.allocated_bytes for share in self.shares)
+
+
+def disk_usage_text(usages: Sequence[DiskUsage]) -> Document:
+    """Return `du` for a person."""
+    document: list[str | Table] = []
+    for usage in usages:
+        document += [*_one(usage), ""]
+    return document[:-1]
+
+
+def disk_usage_payload(usages: Sequence[DiskUsage]) -> dict[str, Any]:
+    """Return `du --json`."""
+    return {
+        "total_bytes": sum(usage.total_bytes for usage in usages),
+        "uncatalogued_bytes": sum(usage.uncatalogued_bytes for usage in usages),
+        "places": [
+            {
+                **json_path(usage.path),
+                "total_bytes": usage.total_bytes,
+                "uncatalogued_bytes": usage.uncatalogued_bytes,
+                "shares": [
+                    {
+                        "root": share.root,
+                        "kind": share.kind,
+                        "state": share.state,
+                        "artifacts": share.artifacts,
+                        "allocated_bytes": share.allocated_bytes,
+                    }
+                    for share in usage.shares
+                ],
+                "uncatalogued": [
+                    {**json_path(item.path), "allocated_bytes": item.allocated_bytes} for item in usage.uncatalogued
+                ],
+                "problems": list(usage.problems),
+            }
+            for usage in usages
+        ],
+    }
+
+
+def _one(usage: DiskUsage) -> list[str | Table]:
+    rows = [
+        (share.kind, share.state, f"{share.artifacts:,}", format_bytes(share.allocated_bytes)) for share in usage.shares
+    ]
+    rows.append(("uncatalogued", "", "", format_bytes(usage.uncatalogued_bytes)))
+    lines: list[str | Table] = [
+        f"{display_path(usage.path)}  {format_bytes(usage.total_bytes)}",
+        Table(columns=columns("kind", "state", ">artifacts", ">on disk"), rows=tuple(rows)),
+    ]
+    if usage.uncatalogued:
+        lines.append("largest uncatalogued")
+        lines += [
+            f"  {format_bytes(item.allocated_bytes)}  {display_path(item.path)}"
+            for item in usage.uncatalogued[:UNCATALOGUED_SHOWN]
+        ]
+    lines += [f"not read: {printable(problem)}" for problem in usage.problems]
+    return lines

@@ -1,0 +1,31 @@
+"""Roots, scans and verifications, for people and for scripts."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from artifactctl.domain.artifacts import Root
+from artifactctl.report.json_values import json_path
+from artifactctl.report.paths import display_path
+from artifactctl.report.tables import Table, columns
+
+
+def root_table(roots: Sequence[Root]) -> Table:
+    """Return the table of `root ls`."""
+    rows = [(root.name, display_path(root.path), root.filesystem_type, root.attestation or "local") for root in roots]
+    return Table(
+        columns=columns("name", "path", "filesystem", "who else opens files"),
+        rows=tuple(rows),
+        empty="No folder is managed yet: `artifactctl root add PATH`.",
+    )
+
+
+def root_payload(root: Root) -> dict[str, Any]:
+    """Return one root for scripts."""
+    return {
+        "root_id": root.root_id,
+        "name": root.name,
+        **json_path(root.path),
+        "filesystem_uuid": root.filesystem_uuid,
+        "filesystem_type": root.filesystem_type,
+        "attestation": root.attestation,
+    }

@@ -1,0 +1,30 @@
+"""Paths and names as people can read them: no control character reaches a terminal, no byte is lost silently."""
+
+import shlex
+
+
+def display_path(path: bytes) -> str:
+    """Return the path as text; bytes that are not UTF-8 and control characters are written as escapes."""
+    return printable(path.decode("utf-8", "surrogateescape"))
+
+
+def printable(text: str) -> str:
+    """Return the text with control characters and undecodable bytes as `\\xNN` (or `\\n`, `\\t`) escapes."""
+    return text if text.isprintable() else "".join(map(_escaped, text))
+
+
+def shell_word(path: bytes) -> str:
+    """Return the path as one word that can be pasted into bash or zsh."""
+    text = path.decode("utf-8", "surrogateescape")
+    if text.isprintable():
+        return shlex.quote(text)
+    return "$'" + "".join(_escaped(c) if c not in "'\\" else "\\" + c for c in text) + "'"
+
+
+def _escaped(character: str) -> str:
+    if character.isprintable():
+        return character
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"\\x{code - 0xDC00:02x}"
+    return character.encode("unicode_escape").decode("ascii")

@@ -1,0 +1,67 @@
+"""A reclaim plan as a person reads it: what would go, what stays and why, and what the disk will say."""
+
+from artifactctl.domain.plans import Bound, ReclaimPlan, ReclaimStep, Refusal
+from artifactctl.report.evidence import evidence_lines, refusal_lines
+from artifactctl.report.paths import display_path, printable
+from artifactctl.report.sizes import format_bytes, format_bytes_both, format_duration
+from artifactctl.report.tables import Document
+
+
+def plan_document(plan: ReclaimPlan, *, every_guard: bool = False) -> Document:
+    """Return the plan as lines; `every_guard` adds what each guard found about what would go."""
+    lines: list[str] = [f"reclaim plan {plan.digest[:12]}: nothing has been changed", ""]
+    for step in plan.steps:
+        lines += _step_lines(plan, step, every_guard=every_guard)
+    for item in plan.refused:
+        lines += _refusal_lines(item)
+    lines += ["", *_outcome_lines(plan)]
+    return ["\n".join(lines)]
+
+
+def _step_lines(plan: ReclaimPlan, step: ReclaimStep, *, every_guard: bool) -> list[str]:
+    verb = "purge" if plan.purge_now else "quarantine"
+    lines = [
+        f"  - {verb}  {printable(step.name)}  ({step.kind.value}, {step.files:,} files, "
+        f"{format_bytes(step.allocated_bytes)})",
+        f"      {display_path(step.path)}",
+    ]
+    shared = step.allocated_bytes - step.exclusive_bytes
+    if shared > 0:
+        lines.append(f"      {format_bytes(shared)} of it has names outside and stays on disk")
+    if step.bound is Bound.UPPER:
+        lines.append("      at most: blocks may be shared with snapshots or reflink copies, or be compressed")
+    waived = [item for item in step.evidence if item.waived]
+    lines += [f"      waived {item.guard}: {printable(item.reason)}" for item in waived]
+    if every_guard:
+        lines += evidence_lines(step.evidence, indent="      ")
+    return lines
+
+
+def _refusal_lines(item: Refusal) -> list[str]:
+    return [
+        f"  ! keep        {printable(item.name)}  ({format_bytes(item.allocated_bytes)})",
+        *refusal_lines(item.evidence, indent="      "),
+    ]
+
+
+def _outcome_lines(plan: ReclaimPlan) -> list[str]:
+    if not plan.steps:
+        kept = len(plan.refused)
+        return [
+            f"Nothing would go: {kept} {'artifact is' if kept == 1 else 'artifacts are'} kept for the reasons above."
+        ]
+    freed = plan.expected_freed_bytes
+    bound = "up to " if any(step.bound is Bound.UPPER for step in plan.steps) else ""
+    volume = display_path(plan.mount)
+    before = plan.available_before_bytes
+    if plan.purge_now:
+        return [f"Frees {bound}{format_bytes_both(freed)} on {volume} at once: {_arrow(before, freed)} available."]
+    return [
+        f"Frees nothing yet: a quarantine on the same volume keeps the bytes. After the purge, due in "
+        f"{format_duration(plan.grace)}:",
+        f"{bound}{format_bytes_both(freed)} on {volume}, {_arrow(before, freed)} available.",
+    ]
+
+
+def _arrow(before: int, freed: int) -> str:
+    return f"{format_bytes(before)} now, then {format_bytes(before + freed)}"

@@ -1,0 +1,47 @@
+"""What a verification found, for people and for scripts."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from artifactctl.domain.verification import VerifyResult
+from artifactctl.report.json_values import json_path
+from artifactctl.report.paths import printable
+from artifactctl.report.sizes import format_tokens
+from artifactctl.report.tables import Document
+
+MOST_PROBLEMS = 10
+
+
+def verify_document(results: Sequence[VerifyResult]) -> Document:
+    """Return one line a copy, its problems below."""
+    return [line for result in results for line in _lines(result)]
+
+
+def _lines(result: VerifyResult) -> list[str]:
+    counted = [f"{format_tokens(result.tokens)} tokens"] if result.tokens is not None else []
+    counted += [f"{result.records:,} records"] if result.records is not None else []
+    what = f" ({', '.join(counted)})" if counted else ""
+    if result.ok:
+        return [f"✓ {printable(result.name)}: verified at level {result.level.value}{what}"]
+    lines = [f"✗ {printable(result.name)}: not verified at level {result.level.value}{what}"]
+    lines += [f"    {printable(problem)}" for problem in result.problems[:MOST_PROBLEMS]]
+    more = len(result.problems) - MOST_PROBLEMS
+    return lines + ([f"    and {more} more"] if more > 0 else [])
+
+
+def verify_payload(results: Sequence[VerifyResult]) -> dict[str, Any]:
+    """Return the fields of cli.md, `verify --json`."""
+    return {
+        "results": [
+            {
+                "name": result.name,
+                **json_path(result.path),
+                "ok": result.ok,
+                "level": result.level.value,
+                "problems": list(result.problems),
+                "tokens": result.tokens,
+                "records": result.records,
+            }
+            for result in results
+        ]
+    }

@@ -1,0 +1,82 @@
+"""`df`: every volume with what is promised, set aside, catalogued and unaccounted for, and what limits it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from artifactctl.report.json_values import json_path
+from artifactctl.report.paths import display_path, printable
+from artifactctl.report.sizes import format_bytes
+from artifactctl.report.tables import Table, columns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolumeAccount:
+    """One volume. `unaccounted_bytes` is what is used and neither catalogued nor in quarantine."""
+
+    name: str
+    mount: bytes
+    filesystem_type: str
+    filesystem_uuid: str
+    size_bytes: int
+    available_bytes: int
+    used_bytes: int
+    reserved_bytes: int
+    quarantined_bytes: int
+    catalogued_bytes: int
+    limited_by: str
+
+    @property
+    def unaccounted_bytes(self) -> int:
+        """Bytes in use that the catalog knows nothing of; never negative (sparse files, shared extents)."""
+        return max(0, self.used_bytes - self.catalogued_bytes - self.quarantined_bytes)
+
+
+def volume_table(accounts: Sequence[VolumeAccount]) -> Table:
+    """Return `df` for a person."""
+    return Table(
+        columns=columns(
+            "volume",
+            ">size",
+            ">available",
+            ">reserved",
+            ">quarantined",
+            ">catalogued",
+            ">unaccounted",
+            "limited by",
+            "mounted on",
+        ),
+        rows=tuple(
+            (
+                printable(account.name),
+                format_bytes(account.size_bytes),
+                format_bytes(account.available_bytes),
+                format_bytes(account.reserved_bytes),
+                format_bytes(account.quarantined_bytes),
+                format_bytes(account.catalogued_bytes),
+                format_bytes(account.unaccounted_bytes),
+                account.limited_by,
+                display_path(account.mount),
+            )
+            for account in accounts
+        ),
+        empty="no volumes",
+    )
+
+
+def volume_payload(account: VolumeAccount) -> dict[str, Any]:
+    """Return one volume of `df --json`."""
+    return {
+        "name": account.name,
+        **json_path(account.mount, key="mount"),
+        "filesystem_type": account.filesystem_type,
+        "filesystem_uuid": account.filesystem_uuid,
+        "size_bytes": account.size_bytes,
+        "available_bytes": account.available_bytes,
+        "used_bytes": account.used_bytes,
+        "reserved_bytes": account.reserved_bytes,
+        "quarantined_bytes": account.quarantined_bytes,
+        "catalogued_bytes": account.catalogued_bytes,
+        "unaccounted_bytes": account.unaccounted_bytes,
+        "limited_by": account.limited_by,
+    }

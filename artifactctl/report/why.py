@@ -1,0 +1,45 @@
+"""The answer to "why": may it go, and if not, every reason."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from artifactctl.domain.verdicts import Evidence
+from artifactctl.report.evidence import evidence_lines, evidence_payload
+from artifactctl.report.paths import printable
+from artifactctl.report.tables import Document
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhyAnswer:
+    """What the guards say about one artifact. `next_steps` are things to type or do, most helpful first."""
+
+    name: str
+    may_go: bool
+    standing: str
+    evidence: tuple[Evidence, ...]
+    next_steps: tuple[str, ...]
+
+
+def why_document(answer: WhyAnswer) -> Document:
+    """Return the answer for people: yes or no first, then every guard, then what to do."""
+    verdict = "may go" if answer.may_go else "stays"
+    lines = [f"{printable(answer.name)} {verdict}" + (f": {answer.standing}" if answer.standing else ""), ""]
+    lines += evidence_lines(answer.evidence)
+    lines += _steps(answer.next_steps)
+    return ["\n".join(lines)]
+
+
+def _steps(steps: Sequence[str]) -> list[str]:
+    return ["", "next:", *(f"  {step}" for step in steps)] if steps else []
+
+
+def why_payload(answer: WhyAnswer) -> dict[str, Any]:
+    """Return the fields of cli.md, `why --json`."""
+    return {
+        "name": answer.name,
+        "may_go": answer.may_go,
+        "standing": answer.standing,
+        "evidence": evidence_payload(answer.evidence),
+        "next_steps": list(answer.next_steps),
+    }

@@ -1,0 +1,118 @@
+"""The schema as the migrations make it is the schema the program uses."""
+
+import sqlite3
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import create_mock_engine, inspect
+
+from artifactctl.audit.schema import metadata as audit_metadata
+from artifactctl.catalog import create_or_upgrade, location, schema_artifacts, schema_work, versions
+from artifactctl.catalog.engine import connect
+from artifactctl.catalog.schema import metadata as catalog_metadata
+from artifactctl.catalog.upgrading import downgrade, upgrade
+from artifactctl.shipped import shipped_dir
+
+NEVER_DELETED = ("artifact", "replica", "lineage_edge", "audit_event", "audit_head", "operation", "lease", "hold")
+
+
+@pytest.fixture
+def engines(tmp_path):
+    (tmp_path / "catalog.db").touch()
+    engines = connect(location.parse_location(tmp_path / "catalog.db"), lock_wait_seconds=1)
+    yield engines
+    engines.dispose()
+
+
+def test_models_equal_the_migrated_schema(engines):
+    with engines.writers.begin() as connection:
+        upgrade(connection)
+        context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
+
+        differences = compare_metadata(context, [catalog_metadata, audit_metadata])
+
+    assert differences == []
+
+
+def test_a_column_that_no_migration_makes_is_noticed(engines):
+    with engines.writers.begin() as connection:
+        upgrade(connection)
+        connection.exec_driver_sql("ALTER TABLE host DROP COLUMN address")
+        context = MigrationContext.configure(connection)
+
+        differences = compare_metadata(context, [catalog_metadata, audit_metadata])
+
+    assert [(what, table) for what, _, table, _ in differences] == [("add_column", "host")]
+
+
+def test_down_to_nothing_and_up_again(engines):
+    with engines.writers.begin() as connection:
+        upgrade(connection)
+        full = set(inspect(connection).get_table_names())
+    with engines.writers.begin() as connection:
+        downgrade(connection, "base")
+        nothing = set(inspect(connection).get_table_names())
+    with engines.writers.begin() as connection:
+        upgrade(connection)
+        again = set(inspect(connection).get_table_names())
+
+    expected = set(catalog_metadata.tables) | set(audit_metadata.tables) | {"alembic_version"}
+    assert full == again == expected
+    assert nothing == {"alembic_version"}
+
+
+def test_an_upgrade_that_fails_leaves_nothing_behind(engines):
+    with engines.writers.connect() as connection, connection.begin() as transaction:
+        upgrade(connection)
+        transaction.rollback()
+
+    with engines.readers.connect() as connection:
+        assert inspect(connection).get_table_names() == []
+
+
+def test_the_versions_known_to_the_program_are_those_that_ship():
+    configuration = Config()
+    configuration.set_main_option("script_location", str(shipped_dir("migrations")))
+    scripts = [script.revision for script in ScriptDirectory.from_config(configuration).walk_revisions()]
+
+    assert tuple(reversed(scripts)) == versions.KNOWN
+
+
+@pytest.mark.parametrize("table", NEVER_DELETED)
+def test_the_database_itself_refuses_to_delete(tmp_path, noon, table):
+    create_or_upgrade(tmp_path / "catalog.db", now=noon).close()
+    connection = sqlite3.connect(tmp_path / "catalog.db")
+    connection.execute("PRAGMA foreign_keys = OFF")
+    values = {name: "1" for _, name, _, not_null, default, key in connection.execute(f"PRAGMA table_info({table})")}
+    connection.execute(
+        f"INSERT OR IGNORE INTO {table} ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})",
+        tuple(values.values()),
+    )
+
+    with pytest.raises(sqlite3.IntegrityError, match=f"rows of {table} are never deleted"):
+        connection.execute(f"DELETE FROM {table}")
+    with pytest.raises(sqlite3.IntegrityError, match="never deleted"):
+        connection.execute(
+            f"DELETE FROM {table} WHERE rowid > 0" if table != "lineage_edge" else f"DELETE FROM {table}"
+        )
+
+    connection.close()
+
+
+def test_every_table_can_be_written_in_the_language_of_postgresql():
+    statements: list[str] = []
+    engine = create_mock_engine(
+        "postgresql+psycopg://", lambda sql, *_: statements.append(str(sql.compile(dialect=engine.dialect)))
+    )
+
+    catalog_metadata.create_all(engine, checkfirst=False)
+    audit_metadata.create_all(engine, checkfirst=False)
+
+    written = "\n".join(statements)
+    assert schema_artifacts.shard.name in written
+    assert schema_work.lease.name in written
+    assert "BYTEA" in written
+    assert "ROWID" not in written

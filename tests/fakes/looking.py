@@ -1,0 +1,223 @@
+"""Observations of one target: its tree, its users, what would wedge its removal, and where it really lies."""
+
+import posixpath
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from artifactctl.domain.observation import (
+    BlindSpot,
+    Holder,
+    HolderKind,
+    HolderReport,
+    MountSighting,
+    Obstacle,
+    ObstacleKind,
+    Referrer,
+    SharedExtents,
+    TreeSummary,
+)
+from artifactctl.hosts.protocol import EntryType
+from tests.fakes.clock import as_instant
+from tests.fakes.digests import Member, digest_of, fingerprint
+from tests.fakes.disk import Disk, Spot
+from tests.fakes.processes import ProcessTable, reported
+from tests.fakes.walking import members_of, walk
+
+LOCAL_TYPES = frozenset({"ext4", "xfs", "btrfs", "tmpfs"})
+NO_HOLDERS = HolderReport(
+    holders=(),
+    blind_spots=(),
+    processes_inspected=0,
+    lease_candidates=0,
+    leases_granted=0,
+    lease_answers_for_all_openers=True,
+)
+
+
+@dataclass(slots=True)
+class Looker:
+    """The eyes of the machine. `blind_spots` is what a test says it cannot see.
+
+    `known_as` is the path that a quarantined target had: links inside of it may still name it so.
+    """
+
+    disk: Disk
+    processes: ProcessTable
+    blind_spots: list[BlindSpot]
+    known_as: bytes | None = None
+
+    def knowing(self, original: bytes) -> "Looker":
+        """Return the same eyes for something that stood at `original`."""
+        return replace(self, known_as=original)
+
+    def holders(self, path: bytes) -> HolderReport:
+        """Return who uses what stands at `path` or below."""
+        top = self.disk.look(path)
+        if top is None:
+            return NO_HOLDERS
+        members = _with_top(top, members_of(self.disk, path))
+        files = {spot: relative for relative, spot in members if spot.inode.type is EntryType.FILE}
+        refused = [spot for spot in files if self.processes.refuses_lease(spot)]
+        volume = top.mount.volume
+        granted = len(files) - len(refused) if volume.grants_leases else 0
+        named = [holder for relative, spot in members for holder in self._named(relative, spot)]
+        explained = {holder.path for holder in named}
+        unnamed = [
+            Holder(kind=HolderKind.KERNEL_LEASE, path=files[spot], detail="the kernel refused a write lease")
+            for spot in refused
+            if volume.grants_leases and files[spot] not in explained
+        ]
+        return HolderReport(
+            holders=(*named, *unnamed),
+            blind_spots=tuple(self.blind_spots),
+            processes_inspected=len({holder.pid for holder in self.processes.planted if holder.visible}) + 1,
+            lease_candidates=len(files),
+            leases_granted=granted,
+            lease_answers_for_all_openers=volume.type in LOCAL_TYPES and not volume.is_exported,
+        )
+
+    def _named(self, relative: bytes, spot: Spot) -> list[Holder]:
+        return [reported(holder, relative) for holder in self.processes.of(spot) if holder.visible]
+
+    def tree(self, path: bytes) -> TreeSummary:
+        """Return the measured content of what stands at `path`."""
+        top = self.disk.find(path)
+        members = list(members_of(self.disk, path))
+        everything = _with_top(top, members)
+        inside = Counter(spot for _, spot in everything)
+        outside = tuple(
+            (relative, spot.inode.links - inside[spot])
+            for relative, spot in _first_names(members)
+            if spot.inode.type is not EntryType.DIRECTORY and spot.inode.links > inside[spot]
+        )
+        shared_out = {dict(members)[relative] for relative, _ in outside}
+        changed_ns, changed_path = max(_change_times(top, everything))
+        read_ns, read_path = max(
+            ((s.inode.read_ns, r) for r, s in members if s.inode.type is EntryType.FILE), default=(0, b"")
+        )
+        kinds = Counter(spot.inode.type for _, spot in members)
+        return TreeSummary(
+            files=kinds[EntryType.FILE],
+            directories=kinds[EntryType.DIRECTORY] + (top.inode.type is EntryType.DIRECTORY),
+            symlinks=kinds[EntryType.SYMLINK],
+            apparent_bytes=sum(s.inode.size_bytes for _, s in members if s.inode.type is not EntryType.DIRECTORY),
+            allocated_bytes=sum(spot.inode.allocated_bytes for spot in inside),
+            exclusive_bytes=sum(spot.inode.allocated_bytes for spot in inside if spot not in shared_out),
+            fingerprint=fingerprint(top, members),
+            member_digest=digest_of(members),
+            changed_at=as_instant(changed_ns),
+            changed_path=changed_path,
+            read_at=as_instant(read_ns) if read_ns else None,
+            read_path=read_path,
+            escaping_links=tuple(self._escaping(path, members)),
+            special_files=tuple((r, s.inode.special) for r, s in members if s.inode.type is EntryType.OTHER),
+            outside_names=outside,
+            shared_extents=SharedExtents.SOME if any(s.inode.shared_extents for s in inside) else SharedExtents.NONE,
+            problems=tuple(f"{entry.relative!r}: {entry.problem}" for entry in walk(self.disk, path) if entry.problem),
+        )
+
+    def _escaping(self, path: bytes, members: Iterable[Member]) -> Iterable[tuple[bytes, bytes]]:
+        for relative, spot in members:
+            if spot.inode.type is EntryType.SYMLINK:
+                link = posixpath.join(path, relative) if relative else path
+                lexical = _lexical(link, spot.inode.link_target) + b"/"
+                inside = lexical.startswith(path + b"/")
+                if not inside and not (self.known_as and lexical.startswith(self.known_as + b"/")):
+                    yield relative, spot.inode.link_target
+
+    def obstacles(self, path: bytes) -> tuple[Obstacle, ...]:
+        """Return every entry that the user could not remove."""
+        top = self.disk.find(path)
+        found = []
+        if top.mount.read_only:
+            found.append(Obstacle(kind=ObstacleKind.READ_ONLY, path=b""))
+        folder, _ = self.disk.parent(path)
+        everything = [(None, folder), *_with_top(top, members_of(self.disk, path))]
+        spots = {relative: spot for relative, spot in everything if relative is not None}
+        for relative, spot in everything:
+            inode = spot.inode
+            shown = relative or b""
+            if relative is not None and inode.immutable:
+                found.append(Obstacle(kind=ObstacleKind.IMMUTABLE, path=shown))
+            if relative is not None and inode.append_only:
+                found.append(Obstacle(kind=ObstacleKind.APPEND_ONLY, path=shown))
+            if inode.type is EntryType.DIRECTORY and not inode.writable_by(self.disk.user):
+                found.append(Obstacle(kind=ObstacleKind.PERMISSION, path=shown))
+            if relative is not None and self._is_stuck(spot, spots.get(posixpath.dirname(relative), folder)):
+                found.append(Obstacle(kind=ObstacleKind.STICKY, path=shown))
+        return tuple(found)
+
+    def _is_stuck(self, spot: Spot, folder: Spot) -> bool:
+        return folder.inode.sticky and self.disk.user not in (0, folder.inode.owner, spot.inode.owner)
+
+    def mounts_below(self, path: bytes) -> tuple[MountSighting, ...]:
+        """Return the mounts at or below the path."""
+        found = []
+        for mount in self.disk.mounts[1:]:
+            if (mount.path + b"/").startswith(path + b"/"):
+                relative = mount.path[len(path) :].lstrip(b"/")
+                found.append(MountSighting(relative=relative, source=mount.source, filesystem_type=mount.volume.type))
+        return tuple(found)
+
+    def referrers(
+        self, roots: Iterable[bytes], targets: Iterable[bytes]
+    ) -> tuple[tuple[Referrer, ...], tuple[str, ...]]:
+        """Return the links from outside that lead to or below a target, and the folders that could not be read."""
+        wanted = tuple(targets)
+        found: list[Referrer] = []
+        problems: list[str] = []
+        for root in roots:
+            for listing in walk(self.disk, root):
+                folder = posixpath.join(root, listing.relative) if listing.relative else root
+                if listing.problem:
+                    problems.append(f"{folder!r}: {listing.problem}")
+                for entry in listing.entries:
+                    if entry.type is EntryType.SYMLINK:
+                        link = posixpath.join(folder, entry.name)
+                        found += [Referrer(link=link, target=t) for t in wanted if self._leads(link, t)]
+        return tuple(found), tuple(problems)
+
+    def _leads(self, link: bytes, target: bytes) -> bool:
+        """Whether following the link passes through the target, from outside of it."""
+        if (link + b"/").startswith(target + b"/"):
+            return False
+        for _ in range(40):
+            spot = self.disk.look(link)
+            if spot is None or spot.inode.type is not EntryType.SYMLINK:
+                return False
+            link = _lexical(link, spot.inode.link_target)
+            if (link + b"/").startswith(target + b"/"):
+                return True
+            middle = self.disk.first_link(link)
+            if middle is not None and middle != link:
+                step = self.disk.find(middle).inode.link_target
+                link = _lexical(middle, step) + link[len(middle) :]
+                if (link + b"/").startswith(target + b"/"):
+                    return True
+        return False
+
+
+def _lexical(link: bytes, target: bytes) -> bytes:
+    return posixpath.normpath(posixpath.join(posixpath.dirname(link), target))
+
+
+def _with_top(top: Spot, members: Iterable[Member]) -> list[Member]:
+    """Return the members and, when it is a folder, the top itself as b""."""
+    listed = list(members)
+    return listed if top.inode.type is not EntryType.DIRECTORY else [(b"", top), *listed]
+
+
+def _first_names(members: Iterable[Member]) -> Iterable[Member]:
+    seen = set()
+    for relative, spot in members:
+        if spot not in seen:
+            seen.add(spot)
+            yield relative, spot
+
+
+def _change_times(top: Spot, everything: Iterable[Member]) -> Iterable[tuple[int, bytes]]:
+    """Yield the newest of mtime and ctime of each member, and the mtime of the top: a rename sets its ctime."""
+    for relative, spot in everything:
+        inode = spot.inode
+        yield inode.modified_ns if spot == top else max(inode.modified_ns, inode.changed_ns), relative

@@ -1,0 +1,250 @@
+"""What each guard blocks, one case a row: the candidate and what was seen of it, and the verdict that must follow."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from artifactctl.domain.artifacts import LineageRole
+from artifactctl.domain.observation import (
+    BlindSpot,
+    BlindSpotKind,
+    Holder,
+    HolderKind,
+    MarkerState,
+    MemberDrift,
+    MountSighting,
+    Obstacle,
+    ObstacleKind,
+    Referrer,
+)
+from artifactctl.domain.verdicts import Verdict, may_remove
+from artifactctl.guards import HARD, WAIVABLE, evaluate, standard_guards
+from artifactctl.guards.candidate import Dependent, Recipe, RecipeInput, Successor
+from tests.builders import (
+    NOON,
+    a_candidate,
+    a_hold,
+    a_lease,
+    a_place,
+    a_replica,
+    a_report,
+    a_tree,
+    an_observation,
+)
+
+C, B, U = Verdict.CLEAR, Verdict.BLOCKED, Verdict.UNKNOWN
+
+
+def spot(kind: BlindSpotKind) -> BlindSpot:
+    return BlindSpot(kind=kind, count=3, detail="3 processes", settled_by="run the same command with sudo")
+
+
+def child(**changes: Any) -> Dependent:
+    values: dict[str, Any] = {
+        "name": "draft",
+        "role": LineageRole.TRAINED_ON,
+        "living": True,
+        "finished": True,
+        "verified": True,
+        "leased": False,
+        "held": False,
+    }
+    return Dependent(**{**values, **changes})
+
+
+def from_inputs(*inputs: RecipeInput, complete: bool = True) -> Recipe:
+    return Recipe(inputs=inputs, complete=complete, missing_kinds=() if complete else ("merged_corpus",))
+
+
+CORPUS = RecipeInput(name="corpus", role=LineageRole.EXTRACTED_FROM, living=True, in_same_plan=False)
+NEXT = Successor(name="hidden-new", living=True, verified=True, in_same_plan=False)
+ALONE: dict[str, Any] = {"other_copies": ()}
+SECOND = timedelta(seconds=1)
+
+CASES: list[tuple[str, str, dict[str, Any], dict[str, Any], Verdict]] = [
+    ("confined", "in its place", {}, {}, C),
+    ("confined", "marker gone", {}, {"confinement": a_place(marker=MarkerState.MISSING)}, B),
+    ("confined", "marker of a cloned root", {}, {"confinement": a_place(marker=MarkerState.CLONED)}, B),
+    ("confined", "marker unreadable", {}, {"confinement": a_place(marker=MarkerState.UNREADABLE)}, U),
+    ("confined", "another filesystem", {}, {"confinement": a_place(filesystem_uuid="fs-2")}, B),
+    ("confined", "filesystem unidentified", {}, {"confinement": a_place(filesystem_uuid="")}, B),
+    ("confined", "symlinked component", {}, {"confinement": a_place(symlinked_component=b"/data/a")}, B),
+    ("confined", "nothing there", {}, {"identity": None, "tree": None}, B),
+    (
+        "confined",
+        "a mount below",
+        {},
+        {"confinement": a_place(mounts=(MountSighting(relative=b"x", source="/precious", filesystem_type="xfs"),))},
+        B,
+    ),
+    ("confined", "mount table unread", {}, {"confinement": a_place(mounts_complete=False)}, U),
+    ("confined", "a link that leads out", {}, {"tree": a_tree(escaping_links=((b"l", b"/etc"),))}, B),
+    ("not_referenced", "no link", {}, {}, C),
+    (
+        "not_referenced",
+        "a link from a sibling",
+        {},
+        {"referrers": (Referrer(link=b"/data/latest", target=b"/data/hidden-old"),)},
+        B,
+    ),
+    ("not_referenced", "a folder unread", {}, {"referrer_problems": ("/data/private",)}, U),
+    ("known_members", "only members", {}, {}, C),
+    ("known_members", "a stray file", {}, {"drift": MemberDrift(strays=1, stray_examples=(b"notes.txt",))}, B),
+    ("known_members", "never compared", {}, {"drift": None}, U),
+    ("known_members", "part unread", {}, {"tree": a_tree(problems=("shard-1: EIO",))}, U),
+    ("unchanged", "as catalogued", {}, {}, C),
+    ("unchanged", "as planned", {"planned_fingerprint": "f" * 64}, {}, C),
+    ("unchanged", "another fingerprint", {"planned_fingerprint": "e" * 64}, {}, B),
+    ("unchanged", "a member missing", {}, {"drift": MemberDrift(missing=1, missing_examples=(b"s",))}, B),
+    ("unchanged", "a member grown", {}, {"drift": MemberDrift(resized=1, resized_examples=((b"s", 1, 2),))}, B),
+    ("unchanged", "tree unread", {}, {"tree": None}, U),
+    ("removable", "nothing in the way", {}, {}, C),
+    ("removable", "immutable member", {}, {"obstacles": (Obstacle(kind=ObstacleKind.IMMUTABLE, path=b"s"),)}, B),
+    ("removable", "unknown", {}, {"obstacles": (Obstacle(kind=ObstacleKind.ATTRIBUTES_UNKNOWN, path=b"s"),)}, U),
+    ("not_held", "nobody", {}, {}, C),
+    (
+        "not_held",
+        "a descriptor",
+        {},
+        {"holders": a_report(holders=(Holder(kind=HolderKind.DESCRIPTOR, path=b"s"),))},
+        B,
+    ),
+    (
+        "not_held",
+        "foreign processes, all leases granted",
+        {},
+        {"holders": a_report(blind_spots=(spot(BlindSpotKind.FOREIGN_PROCESSES),))},
+        C,
+    ),
+    (
+        "not_held",
+        "foreign processes, one lease missing",
+        {},
+        {"holders": a_report(blind_spots=(spot(BlindSpotKind.FOREIGN_PROCESSES),), leases_granted=1)},
+        U,
+    ),
+    (
+        "not_held",
+        "foreign processes, leases that answer for nobody else",
+        {},
+        {
+            "holders": a_report(
+                blind_spots=(spot(BlindSpotKind.FOREIGN_PROCESSES),), lease_answers_for_all_openers=False
+            )
+        },
+        U,
+    ),
+    (
+        "not_held",
+        "a network filesystem, whatever the leases say",
+        {},
+        {"holders": a_report(blind_spots=(spot(BlindSpotKind.NETWORK_FILESYSTEM),))},
+        U,
+    ),
+    ("not_held", "exported", {}, {"holders": a_report(blind_spots=(spot(BlindSpotKind.EXPORTED),))}, U),
+    ("not_held", "a mount table unread", {}, {"holders": a_report(blind_spots=(spot(BlindSpotKind.UNREADABLE),))}, U),
+    ("unleased", "free", {}, {}, C),
+    ("unleased", "leased", {"leases": (a_lease(),)}, {}, B),
+    ("unleased", "locked", {}, {"holders": a_report(holders=(Holder(kind=HolderKind.FLOCK, path=b""),))}, B),
+    ("no_hold", "free", {}, {}, C),
+    ("no_hold", "held", {"holds": (a_hold(),)}, {}, B),
+    ("no_hold", "held until yesterday: a review, not a permission", {"holds": (a_hold(until=NOON - SECOND),)}, {}, B),
+    ("no_live_descendant", "childless", {}, {}, C),
+    ("no_live_descendant", "a verified child", {"dependents": (child(),)}, {}, C),
+    ("no_live_descendant", "an unverified child", {"dependents": (child(verified=False),)}, {}, B),
+    ("no_live_descendant", "an unfinished child", {"dependents": (child(finished=False),)}, {}, B),
+    ("no_live_descendant", "a leased child", {"dependents": (child(leased=True),)}, {}, B),
+    ("no_live_descendant", "a held child", {"dependents": (child(held=True),)}, {}, B),
+    ("no_live_descendant", "a child that is gone", {"dependents": (child(living=False, verified=False),)}, {}, C),
+    ("no_live_descendant", "a draft that needs its map", {"dependents": (child(role=LineageRole.MAPPED_WITH),)}, {}, B),
+    (
+        "no_live_descendant",
+        "an unverified successor is for other guards",
+        {"dependents": (child(role=LineageRole.SUPERSEDES, verified=False),)},
+        {},
+        C,
+    ),
+    ("no_live_descendant", "a finished resumption", {"dependents": (child(role=LineageRole.RESUMED_FROM),)}, {}, C),
+    (
+        "no_live_descendant",
+        "a running resumption",
+        {"dependents": (child(role=LineageRole.RESUMED_FROM, finished=False),)},
+        {},
+        B,
+    ),
+    ("no_live_descendant", "an unconfirmed lineage", {"lineage_trusted": False}, {}, U),
+    ("recoverable", "another verified copy", {}, {}, C),
+    ("recoverable", "nothing recorded", ALONE, {}, B),
+    ("recoverable", "inputs alive", {**ALONE, "recipe": from_inputs(CORPUS)}, {}, C),
+    ("recoverable", "an input gone", {**ALONE, "recipe": from_inputs(CORPUS, replace(CORPUS, living=False))}, {}, B),
+    ("recoverable", "an input going too", {**ALONE, "recipe": from_inputs(replace(CORPUS, in_same_plan=True))}, {}, B),
+    ("recoverable", "half a recipe", {**ALONE, "recipe": from_inputs(CORPUS, complete=False)}, {}, B),
+    ("recoverable", "a verified successor", {**ALONE, "successor": NEXT}, {}, C),
+    ("recoverable", "an unverified successor", {**ALONE, "successor": replace(NEXT, verified=False)}, {}, B),
+    ("recoverable", "a successor that is gone", {**ALONE, "successor": replace(NEXT, living=False)}, {}, B),
+    ("recoverable", "a successor going too", {**ALONE, "successor": replace(NEXT, in_same_plan=True)}, {}, B),
+    ("recoverable", "the only input of something removed", {"rebuilt_from_this": ("hidden-older",)}, {}, B),
+    ("recoverable", "an unconfirmed lineage", {"lineage_trusted": False}, {}, B),
+    ("successor_verified", "not asked for", {}, {}, C),
+    ("successor_verified", "asked for, none", {"requires_successor": True}, {}, B),
+    ("successor_verified", "asked for, verified", {"requires_successor": True, "successor": NEXT}, {}, C),
+    (
+        "successor_verified",
+        "asked for, unverified",
+        {"requires_successor": True, "successor": replace(NEXT, verified=False)},
+        {},
+        B,
+    ),
+    ("settled", "quiet since yesterday", {}, {}, C),
+    ("settled", "just too young", {}, {"tree": a_tree(changed_at=NOON - timedelta(minutes=15) + SECOND)}, B),
+    ("settled", "exactly old enough", {}, {"tree": a_tree(changed_at=NOON - timedelta(minutes=15))}, C),
+    ("settled", "read a minute ago", {}, {"tree": a_tree(read_at=NOON - timedelta(minutes=1))}, B),
+    ("settled", "access times not kept", {}, {"tree": a_tree(read_at=None)}, C),
+    ("settled", "changed in the future", {}, {"tree": a_tree(changed_at=NOON + timedelta(hours=1))}, B),
+    ("settled", "read in the future", {}, {"tree": a_tree(read_at=NOON + timedelta(hours=1))}, B),
+    ("settled", "a clock that ran backwards", {"clock_trusted": False}, {}, U),
+    ("in_policy", "named", {}, {}, C),
+    ("in_policy", "offered", {"named_by_operator": False, "offered_by": "superseded"}, {}, C),
+    ("in_policy", "neither", {"named_by_operator": False}, {}, B),
+]
+
+
+@pytest.mark.parametrize(
+    ("guard", "candidate", "observation", "verdict"),
+    [pytest.param(g, c, o, v, id=f"{g}: {case}") for g, case, c, o, v in CASES],
+)
+def test_a_guard_gives_its_verdict(
+    guard: str, candidate: dict[str, Any], observation: dict[str, Any], verdict: Verdict
+) -> None:
+    evidence = evaluate(standard_guards(), a_candidate(**candidate), an_observation(**observation))
+
+    answer = next(item for item in evidence if item.guard == guard)
+    assert answer.verdict is verdict
+    assert answer.reason
+    assert may_remove(evidence) is all(item.verdict is C for item in evidence)
+
+
+def test_every_guard_is_either_hard_or_waivable_and_has_a_case_that_blocks() -> None:
+    names = {guard.name for guard in standard_guards()}
+
+    assert names | {"within_caps"} == set(HARD) | set(WAIVABLE)
+    assert not set(HARD) & set(WAIVABLE)
+    assert names == {case[0] for case in CASES if case[-1] is not C}
+
+
+def test_a_foreign_holder_is_named_with_its_process() -> None:
+    holder = Holder(kind=HolderKind.MAPPING, path=b"shard-\xff\n", pid=411, command="python")
+
+    evidence = evaluate(standard_guards(), a_candidate(), an_observation(holders=a_report(holders=(holder,))))
+
+    answer = next(item for item in evidence if item.guard == "not_held")
+    assert answer.reason == "process 411 (python) has shard-\\xff\\n mapped into memory"
+    assert answer.facts == (("mapping", "411:shard-\\xff\\n"),)
+
+
+def test_a_replica_of_another_root_counts_as_a_copy_only_when_listed() -> None:
+    evidence = evaluate(standard_guards(), a_candidate(other_copies=(a_replica(replica_id=9),)), an_observation())
+
+    assert may_remove(evidence)

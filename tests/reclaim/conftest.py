@@ -1,0 +1,19 @@
+"""The ground the engine's tests stand on."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from artifactctl.domain.artifacts import ArtifactKind, LineageRole
+from tests.reclaim.ground import Ground, grounds
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Iterator[Ground]:
+    """A machine, a catalog, and a corpus from which `hidden-old` can be built again."""
+    for ground in grounds(tmp_path):
+        ground.artifact("corpus", kind=ArtifactKind.MERGED_CORPUS, shards=1)
+        ground.artifact("hidden-old", shards=3)
+        ground.link("hidden-old", "corpus", LineageRole.EXTRACTED_FROM)
+        yield ground

@@ -1,0 +1,90 @@
+"""What doctor finds and repairs."""
+
+from artifactctl.domain.artifacts import ReplicaState
+from artifactctl.domain.identity import ManagedPath
+from artifactctl.domain.operations import StepOutcome
+from artifactctl.hosts.protocol import ManifestNote
+from artifactctl.reclaim import examining
+from tests.fakes.steps import Killed
+from tests.reclaim.ground import ROOT_PATH, Ground
+
+
+def objects(ground: Ground) -> list[str]:
+    return [finding.object for finding in examining.examine(ground.workplace)]
+
+
+def test_a_sound_catalog_has_no_findings(ground: Ground) -> None:
+    assert examining.examine(ground.workplace) == ()
+    assert examining.repair(ground.workplace) == ()
+
+
+def test_an_artifact_that_vanished_is_named(ground: Ground) -> None:
+    ground.machine.do.rename(ROOT_PATH + b"/hidden-old", ROOT_PATH + b"/elsewhere")
+
+    assert objects(ground) == ["hidden-old"]
+
+
+def test_an_interrupted_operation_is_explained_and_then_finished(ground: Ground) -> None:
+    ground.machine.restart()
+    plan = ground.plan("hidden-old")
+    # Step numbers count the machine's changes: the rename into quarantine is the one that leaves the old path empty.
+    number = 0
+    while ground.exists("hidden-old"):
+        number += 1
+        ground.machine.restart()
+        ground.machine.kill_at(number, after=True)
+        try:
+            ground.apply(plan, resume=True)
+        except Killed:
+            ground.reopen()
+            plan = ground.plan("hidden-old") if ground.state("hidden-old") is ReplicaState.LIVE else plan
+
+    [finding] = examining.examine(ground.workplace)
+    said = examining.repair(ground.workplace)
+
+    assert finding.repairable
+    assert "not looked at again" in finding.what
+    assert len(said) == 1
+    assert examining.examine(ground.workplace) == ()
+    assert ground.state("hidden-old") is ReplicaState.QUARANTINED
+
+
+def test_a_root_whose_marker_is_gone_is_named_and_left_alone(ground: Ground) -> None:
+    ground.machine.do.unlink(ROOT_PATH + b"/.artifactctl/root.json")
+
+    assert objects(ground) == ["root data"]
+
+
+def test_what_another_catalog_set_aside_is_taken_in_restorable_and_never_purged(ground: Ground) -> None:
+    plan = ground.plan("hidden-old")
+    step = plan.steps[0]
+    note = ManifestNote(
+        operation="foreign-1",
+        target=ManagedPath(root=ROOT_PATH, relative=b"hidden-old"),
+        name="hidden-old",
+        kind="hidden_states",
+        identity=step.identity,
+        fingerprint=step.fingerprint,
+        allocated_bytes=step.allocated_bytes,
+        root_id="root-1",
+        catalog_id="another",
+        reason="theirs",
+        actor="eve",
+        evidence_json="{}",
+        at=ground.now(),
+    )
+    lock = ground.machine.lock(ground.root)
+    ground.machine.intend(ground.root, note, sibling=False)
+    ground.machine.set_aside(ground.root, "foreign-1")
+    ground.machine.confirm(ground.root, "foreign-1")
+    lock.release()
+
+    found = [item for item in examining.examine(ground.workplace) if item.repairable]
+    examining.repair(ground.workplace)
+    purge = ground.purge()
+    back = ground.restore()
+
+    assert [item.object for item in found] == ["operation foreign-1"]
+    assert [step.outcome for step in purge.steps] == [StepOutcome.REFUSED]
+    assert [step.outcome for step in back.steps] == [StepOutcome.RESTORED]
+    assert ground.exists("hidden-old")

@@ -1,0 +1,286 @@
+"""Quarantine, restore, purge: what happens to one artifact, and what every guard does on the way."""
+
+from datetime import timedelta
+
+import pytest
+
+from artifactctl import audit
+from artifactctl.domain.artifacts import ReplicaState
+from artifactctl.domain.errors import Refused
+from artifactctl.domain.observation import HolderKind
+from artifactctl.domain.operations import StepOutcome
+from artifactctl.domain.results import OperationResult
+from artifactctl.reclaim.applicability import StalePlan
+from tests.reclaim.ground import DAY, ROOT_PATH, Ground
+
+OLD = ROOT_PATH + b"/hidden-old"
+
+
+def outcomes(result: OperationResult) -> list[StepOutcome]:
+    return [step.outcome for step in result.steps]
+
+
+def blocked_by(result: OperationResult) -> set[str]:
+    return {e.guard for step in result.steps for e in step.evidence if not e.permits_removal}
+
+
+def test_an_artifact_goes_to_quarantine_and_comes_back_as_it_was(ground: Ground) -> None:
+    before = ground.tree("hidden-old")
+
+    aside = ground.quarantine("hidden-old")
+    gone = ground.exists("hidden-old")
+    back = ground.restore()
+
+    assert outcomes(aside) == [StepOutcome.QUARANTINED]
+    assert not gone
+    assert outcomes(back) == [StepOutcome.RESTORED]
+    assert ground.tree("hidden-old") == before
+    assert ground.state("hidden-old") is ReplicaState.LIVE
+
+
+def test_a_quarantine_frees_nothing_and_a_purge_frees_what_was_predicted(ground: Ground) -> None:
+    free = ground.machine.usage(ROOT_PATH).available_bytes
+    plan = ground.plan("hidden-old")
+    ground.apply(plan)
+    # The operation's own notes and manifest take a little room.
+    assert 0 <= free - ground.machine.usage(ROOT_PATH).available_bytes < 100_000
+
+    result = ground.purge()
+
+    assert outcomes(result) == [StepOutcome.PURGED]
+    assert result.steps[0].expected_freed_bytes == plan.expected_freed_bytes > 0
+    assert not result.unexplained
+    assert ground.state("hidden-old") is ReplicaState.GONE
+
+
+def test_the_digest_is_the_same_until_something_happened(ground: Ground) -> None:
+    first, second = ground.plan("hidden-old"), ground.plan("hidden-old")
+    ground.apply(second)
+    ground.restore()
+
+    assert first.digest == second.digest
+    assert ground.plan("hidden-old").digest != first.digest
+
+
+def test_a_plan_is_applied_once(ground: Ground) -> None:
+    plan = ground.plan("hidden-old")
+    ground.apply(plan)
+
+    with pytest.raises(StalePlan, match="was applied already"):
+        ground.apply(plan)
+
+
+def test_a_plan_made_before_a_restore_is_refused(ground: Ground) -> None:
+    plan = ground.plan("hidden-old")
+    ground.quarantine("hidden-old")
+    ground.restore()
+
+    with pytest.raises(StalePlan, match="applied already"):
+        ground.apply(plan)
+    result = ground.apply(plan, resume=True)
+    assert not result.steps
+
+
+def test_an_expired_plan_is_refused(ground: Ground) -> None:
+    plan = ground.plan("hidden-old")
+    ground.machine.clock.advance(DAY)
+
+    with pytest.raises(StalePlan, match="expired"):
+        ground.apply(plan)
+
+
+def test_a_shard_that_changed_after_the_plan_refuses_the_step(ground: Ground) -> None:
+    plan = ground.plan("hidden-old")
+    ground.machine.do.append(OLD + b"/shard-1", b"more")
+
+    result = ground.apply(plan)
+
+    assert outcomes(result) == [StepOutcome.REFUSED]
+    assert "unchanged" in blocked_by(result)
+    assert ground.exists("hidden-old")
+
+
+def test_a_reader_that_comes_between_look_and_rename_makes_us_put_it_back(ground: Ground) -> None:
+    plan = ground.plan("hidden-old")
+    ground.machine.points.after_call(
+        "set_aside",
+        lambda: ground.machine.processes.hold(
+            b"/data/.artifactctl/quarantine/op1-1/content/shard-0", HolderKind.DESCRIPTOR, command="train.py"
+        ),
+    )
+
+    result = ground.apply(plan)
+
+    assert outcomes(result) == [StepOutcome.BUSY_RESTORED]
+    assert blocked_by(result) == {"not_held"}
+    assert ground.exists("hidden-old")
+    assert ground.state("hidden-old") is ReplicaState.LIVE
+
+
+def test_a_shard_written_between_the_looks_makes_us_put_it_back(ground: Ground) -> None:
+    plan = ground.plan("hidden-old")
+    ground.machine.points.after_call(
+        "set_aside",
+        lambda: ground.machine.do.append(b"/data/.artifactctl/quarantine/op1-1/content/shard-0", b"late"),
+    )
+
+    result = ground.apply(plan)
+
+    assert outcomes(result) == [StepOutcome.BUSY_RESTORED]
+    assert "unchanged" in blocked_by(result)
+
+
+def test_a_path_created_again_while_in_use_keeps_both(ground: Ground) -> None:
+    plan = ground.plan("hidden-old")
+
+    def late() -> None:
+        ground.machine.do.append(b"/data/.artifactctl/quarantine/op1-1/content/shard-0", b"late")
+        ground.machine.do.mkdir(OLD)
+
+    ground.machine.points.after_call("set_aside", late)
+
+    result = ground.apply(plan)
+    ground.machine.clock.advance(DAY * 30)
+    purged = ground.purge()
+    ground.restore(to=b"hidden-rescued")
+
+    assert outcomes(result) == [StepOutcome.BUSY_KEPT]
+    assert outcomes(purged) == [StepOutcome.REFUSED]
+    assert ground.exists("hidden-rescued")
+    assert ground.replica("hidden-old").relative == b"hidden-rescued"
+
+
+def test_a_lease_taken_between_the_look_and_the_mark_refuses_the_step(ground: Ground) -> None:
+    plan = ground.plan("hidden-old")
+
+    def lease() -> None:
+        with ground.catalog.writing("bob@node-1", ground.now()) as writing:
+            artifact_id = ground.known("hidden-old").artifact_id
+            writing.grant_lease(artifact_id, owner="o", host="node-1", expires_at=ground.now() + DAY)
+
+    ground.machine.points.after_call("intend", lease)
+
+    result = ground.apply(plan)
+
+    assert blocked_by(result) == {"unleased"}
+    assert ground.exists("hidden-old")
+    assert ground.state("hidden-old") is ReplicaState.LIVE
+
+
+def test_a_hold_added_during_the_grace_refuses_the_purge(ground: Ground) -> None:
+    ground.quarantine("hidden-old")
+    with ground.catalog.writing("bob@node-1", ground.now()) as writing:
+        writing.place_hold(ground.known("hidden-old").artifact_id, reason="for the paper")
+
+    result = ground.purge()
+
+    assert blocked_by(result) == {"no_hold"}
+    assert ground.state("hidden-old") is ReplicaState.QUARANTINED
+
+
+def test_the_input_that_made_it_recoverable_removed_during_the_grace_refuses_the_purge(ground: Ground) -> None:
+    ground.quarantine("hidden-old")
+    plan = ground.plan("corpus", waivers=("recoverable",), waiver_reason="have it elsewhere")
+    ground.apply(plan)
+    hidden = next(item for item in ground.aside() if item.artifact.name == "hidden-old")
+
+    from artifactctl.reclaim import applying
+
+    result = applying.purge(ground.workplace, [hidden], reason="old")
+
+    assert blocked_by(result) == {"recoverable"}
+
+
+def test_the_only_input_of_something_in_quarantine_is_not_given_up_without_a_waiver(ground: Ground) -> None:
+    ground.quarantine("hidden-old")
+
+    plan = ground.plan("corpus")
+
+    assert not plan.steps
+    assert "only from it" in " ".join(e.reason for item in plan.refused for e in item.blocking)
+
+
+def test_a_stray_file_blocks(ground: Ground) -> None:
+    ground.machine.do.write(OLD + b"/notes.txt", b"mine")
+    ground.machine.clock.advance(DAY)
+
+    plan = ground.plan("hidden-old")
+
+    assert [e.guard for e in plan.refused[0].blocking] == ["known_members"]
+    assert "notes.txt" in plan.refused[0].blocking[0].reason
+
+
+def test_a_superseded_artifact_goes_once_its_successor_is_verified(ground: Ground) -> None:
+    ground.artifact("response", shards=1)
+    ground.artifact("response-new", shards=1)
+    ground.supersede("response", "response-new")
+
+    before = ground.plan("response")
+    ground.verify("response-new")
+    after = ground.plan("response")
+
+    assert [e.guard for e in before.refused[0].blocking] == ["recoverable"]
+    assert [step.name for step in after.steps] == ["response"]
+
+
+def test_a_successor_that_changed_after_its_verification_is_not_verified(ground: Ground) -> None:
+    ground.artifact("response", shards=1)
+    ground.artifact("response-new", shards=1)
+    ground.supersede("response", "response-new")
+    ground.verify("response-new")
+    ground.machine.do.append(ROOT_PATH + b"/response-new/shard-0", b"torn")
+    ground.machine.clock.advance(DAY)
+
+    plan = ground.plan("response")
+
+    assert [e.guard for e in plan.refused[0].blocking] == ["recoverable"]
+
+
+def test_restoring_onto_an_occupied_place_changes_nothing(ground: Ground) -> None:
+    ground.quarantine("hidden-old")
+    ground.machine.do.mkdir(OLD)
+    ground.machine.do.write(OLD + b"/new", b"new")
+
+    with pytest.raises(Refused, match="something else stands there"):
+        ground.restore()
+
+    assert ground.state("hidden-old") is ReplicaState.QUARANTINED
+    assert ground.exists("hidden-old/new")
+    ground.restore(to=b"hidden-back")
+    assert ground.exists("hidden-back")
+
+
+def test_nothing_expires_before_its_grace_nor_by_a_clock_that_ran_backwards(ground: Ground) -> None:
+    from artifactctl.reclaim.quarantined import expired
+
+    ground.quarantine("hidden-old")
+    with ground.catalog.reading() as reading:
+        early = expired(reading, now=ground.now() + timedelta(days=6), clock_trusted=True)
+        late = expired(reading, now=ground.now() + timedelta(days=8), clock_trusted=True)
+        wrong = expired(reading, now=ground.now() + timedelta(days=8), clock_trusted=False)
+
+    assert (len(early), len(late), len(wrong)) == (0, 1, 0)
+
+
+def test_every_change_of_state_is_in_the_audit_chain(ground: Ground) -> None:
+    ground.quarantine("hidden-old")
+    ground.restore()
+    ground.quarantine("hidden-old")
+    ground.purge()
+
+    with ground.catalog.reading() as reading:
+        events = list(audit.events(reading.connection, artifact="hidden-old"))
+        proof = audit.verify(reading.connection)
+
+    assert [event.entry.action for event in events] == [
+        "quarantine.begin",
+        "quarantine",
+        "restore.begin",
+        "restore",
+        "quarantine.begin",
+        "quarantine",
+        "purge.begin",
+        "purge",
+    ]
+    assert proof.ok
+    assert all(event.entry.reason for event in events)

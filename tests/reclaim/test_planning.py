@@ -1,0 +1,175 @@
+"""The plan as a value: what it holds, what its digest covers, and that a file is taken back only unedited."""
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from artifactctl.domain.artifacts import LineageRole
+from artifactctl.domain.errors import UsageError
+from artifactctl.domain.plans import ReclaimPlan, canonical_json
+from artifactctl.guards import standard_guards
+from artifactctl.guards.candidate import Recipe, RecipeInput, Successor
+from artifactctl.policy import BUILTIN
+from artifactctl.reclaim.planfile import PlanEdited, plan_from_text, plan_to_json
+from artifactctl.reclaim.planning import Circumstances, Subject, make_plan
+from tests.builders import NOON, a_candidate, a_hold, a_replica, a_tree, an_artifact, an_observation
+
+AROUND = Circumstances(
+    catalog_id="catalog-1",
+    catalog_epoch=1,
+    machine_id="machine-1",
+    hostname="gpu-1",
+    mount=b"/data",
+    available_bytes=10**12,
+    actor="ada@gpu-1",
+    now=NOON,
+    waivers=(),
+    waiver_reason="",
+    purge_now=False,
+)
+
+
+def subject(name: str = "data/hidden-old", *, number: int = 1, **changes: Any) -> Subject:
+    replica = a_replica(replica_id=number, artifact_id=number, relative=name.encode())
+    artifact = an_artifact(name=name, artifact_id=number, replicas=(replica,))
+    observation = changes.pop("observation", an_observation(path=b"/data/" + name.encode()))
+    candidate = a_candidate(artifact=artifact, replica=replica, **changes)
+    return Subject(candidate=candidate, observation=observation, sibling=False)
+
+
+def plan_for(*subjects: Subject, around: Circumstances = AROUND, policy: Any = BUILTIN) -> ReclaimPlan:
+    return make_plan(subjects, guards=standard_guards(), policy=policy, circumstances=around)
+
+
+def needs(name: str) -> dict[str, Any]:
+    entry = RecipeInput(name=name, role=LineageRole.EXTRACTED_FROM, living=True, in_same_plan=False)
+    return {"recipe": Recipe(inputs=(entry,), complete=True), "other_copies": ()}
+
+
+def test_what_is_clear_becomes_a_step_and_the_rest_is_refused_with_its_reason() -> None:
+    plan = plan_for(subject("a"), subject("b", number=2, holds=(a_hold(),)))
+
+    assert [step.name for step in plan.steps] == ["a"]
+    assert [(item.name, [e.guard for e in item.blocking]) for item in plan.refused] == [("b", ["no_hold"])]
+    assert plan.expected_freed_bytes == 8192
+
+
+def test_an_artifact_and_its_only_input_never_go_in_one_plan() -> None:
+    plan = plan_for(subject("corpus"), subject("hidden", number=2, **needs("corpus")))
+
+    assert [step.name for step in plan.steps] == ["corpus"]
+    assert "would go in the same plan" in plan.refused[0].blocking[0].reason
+
+
+def test_an_input_that_is_kept_for_another_reason_does_not_keep_what_was_built_from_it() -> None:
+    plan = plan_for(subject("corpus", holds=(a_hold(),)), subject("hidden", number=2, **needs("corpus")))
+
+    assert [step.name for step in plan.steps] == ["hidden"]
+
+
+def test_a_successor_that_goes_too_is_no_successor() -> None:
+    successor = Successor(name="new", living=True, verified=True, in_same_plan=False)
+    plan = plan_for(subject("new"), subject("old", number=2, successor=successor, other_copies=()))
+
+    assert [step.name for step in plan.steps] == ["new"]
+
+
+def test_an_exceeded_cap_refuses_the_whole_run_and_trims_nothing() -> None:
+    policy = BUILTIN.tightened(max_artifacts=1)
+
+    plan = plan_for(subject("a"), subject("b", number=2), policy=policy)
+
+    assert plan.steps == ()
+    assert [cap.name for cap in plan.exceeded_caps] == ["artifacts"]
+    assert {e.guard for item in plan.refused for e in item.blocking} == {"within_caps"}
+
+
+def test_tightening_a_limit_never_loosens_another() -> None:
+    policy = BUILTIN.tightened(max_bytes=BUILTIN.max_bytes * 2, quiet_time=timedelta(0), grace=timedelta(0))
+
+    assert policy == BUILTIN
+
+
+def test_time_actor_and_free_space_do_not_change_the_digest() -> None:
+    later = replace(AROUND, now=NOON + timedelta(hours=3), actor="bob@gpu-1", available_bytes=5)
+
+    assert plan_for(subject()).digest == plan_for(subject(), around=later).digest
+
+
+CHANGES: dict[str, tuple[Subject, Circumstances]] = {
+    "generation": (
+        replace(
+            subject(),
+            candidate=replace(
+                subject().candidate, replica=a_replica(generation=2, relative=b"data/hidden-old", replica_id=1)
+            ),
+        ),
+        AROUND,
+    ),
+    "fingerprint": (subject(observation=an_observation(tree=a_tree(fingerprint="0" * 64))), AROUND),
+    "purge at once": (subject(), replace(AROUND, purge_now=True)),
+    "machine": (subject(), replace(AROUND, machine_id="machine-2")),
+    "catalog": (subject(), replace(AROUND, catalog_id="catalog-2")),
+    "waiver": (subject(), replace(AROUND, waivers=("settled",), waiver_reason="it is mine")),
+    "freed bytes": (subject(observation=an_observation(tree=a_tree(exclusive_bytes=0))), AROUND),
+}
+
+
+@pytest.mark.parametrize("case", CHANGES)
+def test_what_would_be_done_and_to_what_changes_the_digest(case: str) -> None:
+    changed, around = CHANGES[case]
+
+    assert plan_for(changed, around=around).digest != plan_for(subject()).digest
+
+
+def test_a_plan_comes_back_from_its_file_as_it_was() -> None:
+    plan = plan_for(subject("caf\udce9\n".encode("utf-8", "surrogateescape").decode("latin-1")), subject("b", number=2))
+
+    text = canonical_json(plan_to_json(plan))
+
+    assert plan_from_text(text, where="plan.json") == plan
+
+
+def _leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    if isinstance(value, dict):
+        return [leaf for key in sorted(value) for leaf in _leaves(value[key], (*path, key))]
+    if isinstance(value, list) and value:
+        return [leaf for place, item in enumerate(value) for leaf in _leaves(item, (*path, place))]
+    return [path]
+
+
+@given(data=st.data())
+def test_an_edit_anywhere_in_a_plan_file_is_noticed(data: st.DataObject) -> None:
+    body = json.loads(canonical_json(plan_to_json(plan_for(subject(), subject("b", number=2, holds=(a_hold(),))))))
+    path = data.draw(st.sampled_from(_leaves(body)))
+    place = body
+    for key in path[:-1]:
+        place = place[key]
+    old = place[path[-1]]
+    place[path[-1]] = {bool: lambda v: not v, int: lambda v: v + 1, str: lambda v: v + "x"}.get(
+        type(old), lambda v: ["x"]
+    )(old)
+
+    with pytest.raises((PlanEdited, UsageError)):
+        plan_from_text(json.dumps(body), where="plan.json")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"schema": "artifactctl.reclaim-plan/1"}', "null"])
+def test_what_is_no_plan_is_called_that(text: str) -> None:
+    with pytest.raises(UsageError, match=r"plan\.json"):
+        plan_from_text(text, where="plan.json")
+
+
+@given(order=st.permutations(range(5)))
+def test_the_order_of_the_subjects_decides_the_order_of_steps_and_nothing_else(order: list[int]) -> None:
+    subjects = [subject(f"s{n}", number=n + 1, holds=(a_hold(),) if n == 2 else ()) for n in range(5)]
+
+    plan = plan_for(*[subjects[n] for n in order])
+
+    assert {step.name for step in plan.steps} == {"s0", "s1", "s3", "s4"}
+    assert [step.name for step in plan.steps] == [f"s{n}" for n in order if n != 2]
