@@ -20,14 +20,8 @@ from artifactctl.hosts import sightings
 from artifactctl.hosts.local_look import LocalLook
 from artifactctl.hosts.probe.observing import observe_path
 
-OLDEST_PYTHON = next(
-    (
-        path
-        for path in ("/root/.pyenv/versions/3.8.18/bin/python", shutil.which("python3.8"))
-        if path and os.access(path, os.X_OK)
-    ),
-    None,
-)
+OLDEST_PYTHON = os.environ.get("ARTIFACTCTL_OLDEST_PYTHON") or shutil.which("python3.8")
+"""A Python 3.8 to run the probe with, where there is one."""
 
 
 def test_the_machine_names_itself() -> None:
