@@ -25,10 +25,11 @@ def bar(segments: Sequence[Segment], *, whole_bytes: int) -> Markup:
     shown = [segment for segment in segments if segment.size_bytes > 0]
     whole = max(whole_bytes, sum(segment.size_bytes for segment in shown), 1)
     spoken = ", ".join(_words(segment) for segment in shown) or "empty"
+    wished = [max(_WIDTH * segment.size_bytes / whole, _NARROWEST) for segment in shown]
+    squeeze = min(1.0, _WIDTH / max(sum(wished), 1))
     left = 0.0
     rectangles = []
-    for segment in shown:
-        width = min(max(_WIDTH * segment.size_bytes / whole, _NARROWEST), _WIDTH - left)
+    for segment, width in zip(shown, (wish * squeeze for wish in wished), strict=True):
         rectangles.append(
             element(
                 "rect",

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from artifactctl.report.paths import printable
 from artifactctl.report.tables import Table
 
-_VOID = frozenset({"meta", "br"})
+_VOID = frozenset({"meta"})
+_SHORT_CHARACTERS = 24
 
 
 class Markup(str):
@@ -39,7 +40,7 @@ def html_table(table: Table, *, pictures: Sequence[Markup] = ()) -> Markup:
     """Return the table, or what it says without rows; `pictures`, one a row, stand in a last column without a title."""
     if not table.rows:
         return element("p", table.empty, class_="none")
-    classes = ["number" if column.right else "text" for column in table.columns]
+    classes = [_class_of(table, index) for index in range(len(table.columns))]
     head = [
         element("th", column.title, class_=name, scope="col")
         for column, name in zip(table.columns, classes, strict=True)
@@ -52,3 +53,10 @@ def html_table(table: Table, *, pictures: Sequence[Markup] = ()) -> Markup:
     head += [element("th", class_="picture", scope="col")] if pictures else []
     drawn = element("table", element("thead", element("tr", *head)), element("tbody", *rows))
     return element("div", drawn, class_="wide")
+
+
+def _class_of(table: Table, index: int) -> str:
+    """Return how a column is set: numbers to the right, instants and ids on one line, the rest as it fits."""
+    if table.columns[index].right:
+        return "number"
+    return "short" if all(len(row[index]) <= _SHORT_CHARACTERS for row in table.rows) else "text"

@@ -37,7 +37,13 @@ def volumes_section(report: StockReport) -> Markup:
     accounts = report.overview.volumes
     drawn = [_volume(account) for account in accounts]
     key = legend(_segments(accounts[0])) if accounts else Markup()
-    return _section("Volumes", "What fills them, and what is left.", *drawn, key, html_table(volume_table(accounts)))
+    return _section(
+        "Volumes",
+        "What fills them, and what is left. Unaccounted: in use, and neither catalogued nor in quarantine.",
+        *drawn,
+        key,
+        html_table(volume_table(accounts)),
+    )
 
 
 def stock_section(report: StockReport) -> Markup:
@@ -139,9 +145,9 @@ def _segments(account: VolumeAccount) -> tuple[Segment, ...]:
     promised = min(account.reserved_bytes, account.available_bytes)
     return (
         Segment(label="catalogued", style="catalogued", size_bytes=account.catalogued_bytes),
-        Segment(label="in quarantine", style="quarantined", size_bytes=account.quarantined_bytes),
-        Segment(label="uncatalogued", style="unaccounted", size_bytes=account.unaccounted_bytes),
-        Segment(label="promised", style="reserved", size_bytes=promised),
+        Segment(label="quarantined", style="quarantined", size_bytes=account.quarantined_bytes),
+        Segment(label="unaccounted", style="unaccounted", size_bytes=account.unaccounted_bytes),
+        Segment(label="reserved", style="reserved", size_bytes=promised),
         Segment(label="free", style="free", size_bytes=account.available_bytes - promised),
     )
 

@@ -37,7 +37,8 @@ th { color: var(--soft); font-weight: 600; font-size: 12.5px; }
 th, td { text-align: left; padding: 6px 16px 6px 0; border-bottom: 1px solid var(--line); vertical-align: top;
   overflow-wrap: break-word; }
 tbody tr:last-child td { border-bottom: 0; }
-.number { text-align: right; white-space: nowrap; }
+.number { text-align: right; }
+.number, .short { white-space: nowrap; }
 .picture { width: 42%; padding-right: 0; vertical-align: middle; }
 .bar { display: block; width: 100%; height: 16px; border-radius: 4px; background: var(--free); }
 .bar rect { stroke: var(--surface); stroke-width: 1.5; vector-effect: non-scaling-stroke; }
