@@ -225,7 +225,8 @@ class Writing(Reading):
     ) -> None:
         """Compare and set; StateChanged when the replica is in no expected state. `relative`: it moved to that path.
 
-        Raises the generation on quarantine and on coming back to life from one.
+        Raises the generation on quarantine and on coming back to life from one; one that was announced and
+        never happened (`quarantining` to `live`) changes nothing.
         """
         replica_changes.change_state(self, replica_id, expected=expected, to=to, relative=relative)
 
