@@ -45,8 +45,14 @@ class Site:
         return safetensors_shards(self.root / name, rows=rows)
 
     def superseded(self, name: str = "old", *, rows: tuple[int, ...] = (300, 400)) -> str:
-        """Make an artifact that may go: superseded by the verified `vol/<name>-new`; returns its name."""
+        """Make an artifact that may go: superseded by the verified `vol/<name>-new`; returns its name.
+
+        Other files that lie in the folder already become members as well.
+        """
+        others = (self.root / name).exists()
         self.dump(name, rows)
+        if others:
+            self.done("register", self.root / name, "--kind", "hidden_states", "--name", f"{ROOT_NAME}/{name}")
         self.dump(f"{name}-new")
         self.done("scan", ROOT_NAME)
         self.done("verify", f"{ROOT_NAME}/{name}-new")
