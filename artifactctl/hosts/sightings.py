@@ -91,7 +91,7 @@ def listings(parts: Iterable[Wire]) -> Iterator[Listing]:
 
 
 def _entry(row: list[Any]) -> Entry:
-    name, letter, size, allocated, inode, links, modified_ns, changed_ns, target = row
+    name, letter, size, allocated, inode, links, modified_ns, changed_ns, target, read_ns = row
     return Entry(
         name=os.fsencode(name),
         type=_ENTRY_TYPES[letter],
@@ -102,6 +102,7 @@ def _entry(row: list[Any]) -> Entry:
         modified_ns=modified_ns,
         changed_ns=changed_ns,
         link_target=os.fsencode(target),
+        read_ns=read_ns,
     )
 
 
