@@ -4,6 +4,9 @@ One database, SQLite by default, reached through two context managers: `Catalog.
 `Catalog.writing(actor, now)` one short transaction. Rows never leave this package; `mapping` makes them values of the
 domain. Rows of artifacts, replicas and lineage are never deleted (invariant I7); triggers in the database refuse it.
 
+Streams (`members`, `digests`, `audit.events`) belong to their `reading()` block and are consumed within it.
+Beside a SQLite catalog lie its log, kept at full length, and a ballast: a full disk still takes small commits (I11).
+
 Why not the ORM: its identity map would hide what a transaction really read, and rows are values here.
 Why replicas change state by compare-and-set: whoever planned on an older look must notice, in the same transaction.
 """

@@ -10,10 +10,10 @@ from pathlib import Path
 from sqlalchemy import case, insert, literal, select, update
 from sqlalchemy.exc import DBAPIError
 
-from artifactctl.catalog import members, versions
+from artifactctl.catalog import ballast, members, versions
 from artifactctl.catalog.columns import Instant
-from artifactctl.catalog.engine import Engines, connect, explain, keep_spare_pages
-from artifactctl.catalog.failures import CatalogMissing
+from artifactctl.catalog.engine import Engines, connect, explain, keep_spare_pages, may_lack_space
+from artifactctl.catalog.failures import CatalogFull, CatalogMissing
 from artifactctl.catalog.filesystem import is_usable_file, prepare_files
 from artifactctl.catalog.location import Location, parse_location
 from artifactctl.catalog.members import Member
@@ -44,8 +44,7 @@ class Catalog:
         """Close every connection."""
         try:
             if self._has_written:
-                with _explained(self._where):
-                    keep_spare_pages(self._engines)
+                _keep_reserves(self._engines, self._where)
         finally:
             self._engines.dispose()
 
@@ -87,8 +86,7 @@ def open_catalog(location: str | Path, *, now: datetime, lock_wait_seconds: floa
         raise CatalogMissing(f"there is no catalog at {where.shown}", remedy="artifactctl init")
     engines = connect(where, lock_wait_seconds=lock_wait_seconds)
     try:
-        with _explained(where), engines.readers.connect() as connection:
-            versions.require_current(versions.stored_version(connection), where.shown)
+        versions.require_current(_first_look(engines, where), where.shown)
         return Catalog(engines, where, now=now)
     except BaseException:
         engines.dispose()
@@ -102,18 +100,38 @@ def create_or_upgrade(location: str | Path, *, now: datetime, lock_wait_seconds:
         prepare_files(where.path)
     engines = connect(where, lock_wait_seconds=lock_wait_seconds)
     try:
-        with _explained(where):
-            with engines.readers.connect() as connection:
-                found = versions.stored_version(connection)
-            if found is not None:
-                versions.refuse_newer(found, where.shown)
-            if found != versions.CURRENT:
+        found = _first_look(engines, where)
+        if found is not None:
+            versions.refuse_newer(found, where.shown)
+        if found != versions.CURRENT:
+            with _explained(where):
                 _bring_up(engines, now)
-            keep_spare_pages(engines)
+        _keep_reserves(engines, where)
         return Catalog(engines, where, now=now)
     except BaseException:
         engines.dispose()
         raise
+
+
+def _first_look(engines: Engines, where: Location) -> str | None:
+    """Return the version of the catalog. On a full disk, opening it may take a piece of the ballast."""
+    with _explained(where):
+        try:
+            with engines.readers.connect() as connection:
+                return versions.stored_version(connection)
+        except DBAPIError as error:
+            if where.path is None or not may_lack_space(error) or not ballast.release(where.path):
+                raise
+        engines.dispose()
+        with engines.readers.connect() as connection:
+            return versions.stored_version(connection)
+
+
+def _keep_reserves(engines: Engines, where: Location) -> None:
+    with _explained(where):
+        keep_spare_pages(engines)
+    if where.path is not None:
+        ballast.fill(where.path)
 
 
 def _bring_up(engines: Engines, now: datetime) -> None:
@@ -138,4 +156,6 @@ def _explained(location: Location) -> Iterator[None]:
         meaning = explain(error, location)
         if meaning is None:
             raise
+        if isinstance(meaning, CatalogFull) and location.path is not None and ballast.release(location.path):
+            meaning.remedy = "try once more: a little space that was kept for this is free now; then free some more"
         raise meaning from error

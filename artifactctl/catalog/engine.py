@@ -14,7 +14,7 @@ from urllib.parse import quote_from_bytes
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from artifactctl.catalog.failures import CatalogDamaged, CatalogFull, CatalogUnusable, NotACatalog
@@ -28,8 +28,12 @@ _GROWTH = (
     "INSERT INTO spare_pages VALUES (zeroblob(2097152))",
     "PRAGMA wal_checkpoint(RESTART)",
     "DROP TABLE spare_pages",
+    "PRAGMA wal_checkpoint(RESTART)",
 )
 """Each its own transaction: pages that are freed in the transaction that took them are never written at all."""
+
+_LOG_PAGES = 400
+"""The log is emptied after so many pages: fewer than `_GROWTH` made it long, so that it never outgrows that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +85,8 @@ def _set_up_writer(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
     cursor.execute("PRAGMA journal_mode = WAL")
     cursor.execute("PRAGMA synchronous = FULL")
     cursor.execute("PRAGMA foreign_keys = ON")
+    cursor.execute("PRAGMA secure_delete = OFF")  # some builds overwrite what is deleted, which fills the log
+    cursor.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
     cursor.close()
 
 
@@ -122,13 +128,18 @@ def keep_spare_pages(engines: Engines) -> None:
         borrowed.close()
 
 
+def may_lack_space(error: DBAPIError) -> bool:
+    """Whether a full disk can be what made SQLite fail; it says so only in part of the cases."""
+    code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
+    return code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
+
+
 def explain(error: DBAPIError | sqlite3.Error, location: Location) -> ArtifactctlError | None:
     """Return what a database error means for a person, None when it is a fault of the program."""
     cause = error.orig if isinstance(error, DBAPIError) else error
     code = getattr(cause, "sqlite_errorcode", None)
     if code is None:
-        lost = isinstance(error, DBAPIError) and error.connection_invalidated
-        return _unusable(cause, location) if lost else None
+        return _unusable(cause, location) if isinstance(error, OperationalError) else None
     match code & 0xFF:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return Busy(
@@ -158,5 +169,5 @@ def explain(error: DBAPIError | sqlite3.Error, location: Location) -> Artifactct
 def _unusable(cause: BaseException | None, location: Location) -> CatalogUnusable:
     return CatalogUnusable(
         f"the catalog {location.shown} cannot be used: {cause}",
-        remedy="check that its folder exists, is yours and has space left",
+        remedy="check that its folder is yours and has space left, or that the database server answers",
     )

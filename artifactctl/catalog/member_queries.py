@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 
 from artifactctl.catalog.members import TYPE_LETTERS, folders_of, placeholder
 from artifactctl.catalog.schema_artifacts import artifact, member_list, shard, shard_directory
@@ -14,6 +14,16 @@ from artifactctl.domain.ledger import ShardLocation
 _ROWS_PER_PAGE = 4_096
 _NAME = itemgetter(0)
 _COUNT = select(member_list.c.members).join(artifact, artifact.c.member_list_id == member_list.c.id)
+
+SHARDS = (
+    select(artifact.c.name, shard_directory.c.relative, shard.c.name, shard.c.size_bytes, shard.c.tokens)
+    .select_from(shard_directory)
+    .join(shard, shard.c.directory_id == shard_directory.c.id)
+    .join(artifact, artifact.c.member_list_id == shard_directory.c.list_id)
+    .where(shard.c.name == bindparam("file_name"))
+    .order_by(artifact.c.name, shard_directory.c.relative)
+)
+"""Shards of one name: every folder is asked for it by its key, and folders are few where shards are many."""
 
 
 def members(connection: Connection, artifact_id: int) -> Iterator[tuple[bytes, str, int]]:
@@ -37,17 +47,8 @@ def find(connection: Connection, name: str | bytes, limit: int) -> tuple[ShardLo
     """Return members whose path ends with the given components, by artifact and path."""
     wanted = name if isinstance(name, bytes) else name.encode("utf-8", "surrogateescape")
     folder, _, file_name = wanted.rpartition(b"/")
-    # Each folder is asked for the name by its key: folders are few where shards are many.
-    statement = (
-        select(artifact.c.name, shard_directory.c.relative, shard.c.name, shard.c.size_bytes, shard.c.tokens)
-        .select_from(shard_directory)
-        .join(shard, shard.c.directory_id == shard_directory.c.id)
-        .join(artifact, artifact.c.member_list_id == shard_directory.c.list_id)
-        .where(shard.c.name == file_name)
-        .order_by(artifact.c.name, shard_directory.c.relative)
-    )
     found: list[ShardLocation] = []
-    for artifact_name, inside, shard_name, size_bytes, tokens in connection.execute(statement):
+    for artifact_name, inside, shard_name, size_bytes, tokens in connection.execute(SHARDS, {"file_name": file_name}):
         if not folder or (b"/" + inside).endswith(b"/" + folder):
             found.append(
                 ShardLocation(

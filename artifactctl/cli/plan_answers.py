@@ -17,9 +17,9 @@ from artifactctl.domain.errors import ExitCode, UsageError
 if TYPE_CHECKING:
     from artifactctl.capacity.timeline import StageSpan
     from artifactctl.capacity.verdict import CapacityPlan
-    from artifactctl.domain.activity import Growth
     from artifactctl.domain.observation import VolumeUsage
     from artifactctl.inventory.planning_capacity import PlanningWorld
+    from artifactctl.inventory.tree_growth import Growth
 
 PLAN_SCHEMA_NAME = "capacity-plan"
 
@@ -54,17 +54,17 @@ def answer_plan(
 
 def answer_running(wiring: Wiring, plan: "CapacityPlan", growth: "Growth", *, out: bytes | None) -> None:
     """Save and print the plan of a running job with what was measured; end with 3 when it does not fit."""
-    from artifactctl.inventory.planning_capacity import rate_of
     from artifactctl.report.sizes import format_bytes_both, format_rate
 
-    rate = rate_of(growth)
+    rate = growth.bytes_per_second
     _save(plan, out)
-    speed = "nothing was written while it was watched" if rate is None else f"growing by {format_rate(rate)}"
+    how = " on average, in bursts" if growth.from_history else ""
+    speed = "nothing was written while it was watched" if rate is None else f"growing by {format_rate(rate)}{how}"
     _print(
         wiring,
         plan,
-        extra={"written_bytes": growth.after_bytes, "bytes_per_second": rate, "problems": list(growth.problems)},
-        lines=(f"written so far: {format_bytes_both(growth.after_bytes)}, {speed}",),
+        extra={"written_bytes": growth.written_bytes, "bytes_per_second": rate, "problems": list(growth.problems)},
+        lines=(f"written so far: {format_bytes_both(growth.written_bytes)}, {speed}",),
     )
     for problem in growth.problems:
         wiring.output.warning(f"not read: {problem}")

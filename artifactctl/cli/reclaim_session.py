@@ -15,6 +15,7 @@ from artifactctl.domain.errors import ExitCode, Refused, UsageError
 if TYPE_CHECKING:
     from artifactctl.domain.artifacts import Root
     from artifactctl.domain.plans import ReclaimPlan
+    from artifactctl.reclaim.adopting import Adoption
 
 
 def open_session(wiring: Wiring, names: Sequence[str], *, waive: str, purge_now: bool) -> "ReclaimSession":
@@ -38,14 +39,21 @@ class ReclaimSession:
         self._names = names
         self._waivers, self._reason, self._purge_now = waivers, reason, purge_now
         self._stack = ExitStack()
+        self._adoption: Adoption | None = None
 
     def __enter__(self) -> Self:
         from artifactctl.reclaim.preparing import Wish
         from artifactctl.reclaim.wishing import targets_of
 
+        if self._wiring.catalog_if_any is None and self._names_are_paths():
+            self._adopt(self._existing_paths())
+            return self
         self._work = workplace_of(self._wiring)
         with self._work.catalog.reading() as reading:
             targets = targets_of(reading, self._names, here=self._wiring.here, exists=self._existing_paths())
+        if targets.unregistered:
+            self._adopt(targets.unregistered)
+            return self
         self._wish = Wish(
             chosen=targets.chosen,
             scope=targets.scope,
@@ -60,6 +68,28 @@ class ReclaimSession:
 
         paths = (absolute(word, here=self._wiring.here) for word in self._names)
         return tuple(path for path in paths if self._wiring.host.identity(path) is not None)
+
+    def _names_are_paths(self) -> bool:
+        return bool(self._names) and len(self._existing_paths()) == len(self._names)
+
+    def _adopt(self, paths: Sequence[bytes]) -> None:
+        """Plan for paths that nobody registered, on a copy of the catalog: nothing is written yet."""
+        from artifactctl.cli.surroundings import home_directories
+        from artifactctl.reclaim.adopting import adopt
+        from artifactctl.reclaim.preparing import Wish
+
+        if len(paths) != len(self._names):
+            raise UsageError("some of these are registered and some are not", remedy="reclaim them in two commands")
+        wiring = self._wiring
+        adoption = adopt(wiring.host, wiring.catalog_if_any, paths, homes=home_directories(), acting=wiring.acting)
+        self._adoption = self._stack.enter_context(adoption)
+        self._work = workplace_of(wiring, catalog=self._adoption.catalog, host=self._adoption.host)
+        self._wish = Wish(
+            chosen=self._adoption.chosen,
+            waivers=self._waivers,
+            waiver_reason=self._reason,
+            purge_now=self._purge_now,
+        )
 
     def __exit__(self, *exception: object) -> None:
         self._stack.close()
@@ -104,6 +134,11 @@ class ReclaimSession:
     def show(self, *, out: bytes | None, every_guard: bool) -> None:
         """Print the plan, save it where asked, and end with 4 when nothing in it may go."""
         plan = self._plan()
+        if out is not None and self._adoption is not None:
+            raise UsageError(
+                "a plan for a path that nobody registered cannot be saved: registering it is part of applying it",
+                remedy="register it first (`artifactctl root add`, `artifactctl scan`), or leave --out away",
+            )
         if out is not None:
             self._save(plan, out)
         self._print(plan, every_guard=every_guard)
@@ -133,7 +168,27 @@ class ReclaimSession:
             self._refuse(plan)
         reason = self._wish.waiver_reason or self._wiring.dialogue.reason("Why may it go?")
         confirm(self._wiring, plan)
-        carry_out(self._wiring, lambda work: apply_plan(work, plan, reason=reason))
+        final = self._register_and_plan_again(plan)
+        carry_out(self._wiring, lambda work: apply_plan(work, final, reason=reason))
+
+    def _register_and_plan_again(self, shown: "ReclaimPlan") -> "ReclaimPlan":
+        """Register for good what was tried out; what the person agreed to must still be what is there."""
+        if self._adoption is None:
+            return shown
+        from artifactctl.cli.opening import start
+
+        wiring = self._wiring
+        catalog = wiring.catalog_if_any or start(wiring).catalog
+        self._work = workplace_of(wiring, catalog=catalog)
+        chosen = self._adoption.make_real(wiring.host, catalog, acting=wiring.acting_now())
+        self._wish = replace(self._wish, chosen=chosen)
+        plan = self._plan()
+        if not plan.steps:
+            self._print_unless_json(plan, every_guard=False)
+            self._refuse(plan)
+        if _targets(plan) != _targets(shown):
+            raise Refused("it changed while you were asked; nothing was removed", remedy="run the command again")
+        return plan
 
     def _plan(self) -> "ReclaimPlan":
         from artifactctl.reclaim.preparing import prepare
@@ -164,3 +219,7 @@ class ReclaimSession:
 
         save_text(out, json.dumps(plan_to_json(plan), indent=2) + "\n")
         self._wiring.output.note(f"saved; `artifactctl apply {os.fsdecode(out)}` carries it out within 24 h")
+
+
+def _targets(plan: "ReclaimPlan") -> list[tuple[object, ...]]:
+    return [(step.path, step.identity, step.fingerprint) for step in plan.steps]

@@ -11,8 +11,10 @@ from artifactctl.cli.wiring import Wiring
 from artifactctl.domain.errors import UsageError
 
 if TYPE_CHECKING:
+    from artifactctl.catalog import Catalog
     from artifactctl.domain.plans import ReclaimPlan, Refusal
     from artifactctl.domain.results import OperationResult
+    from artifactctl.hosts.protocol import Host
     from artifactctl.policy import Policy
     from artifactctl.reclaim.preparing import Wish
     from artifactctl.reclaim.workplace import Workplace
@@ -35,13 +37,19 @@ def policy_in_force(wiring: Wiring) -> "Policy":
     )
 
 
-def workplace_of(wiring: Wiring, *, should_stop: Callable[[], bool] = lambda: False) -> "Workplace":
-    """Return what the engine works with."""
+def workplace_of(
+    wiring: Wiring,
+    *,
+    should_stop: Callable[[], bool] = lambda: False,
+    catalog: "Catalog | None" = None,
+    host: "Host | None" = None,
+) -> "Workplace":
+    """Return what the engine works with; `catalog` and `host` stand in for the real ones in a trial."""
     from artifactctl.reclaim.workplace import Workplace
 
     return Workplace(
-        catalog=wiring.catalog,
-        host=wiring.host,
+        catalog=catalog or wiring.catalog,
+        host=host or wiring.host,
         policy=policy_in_force(wiring),
         actor=wiring.actor,
         clock=wiring.now,

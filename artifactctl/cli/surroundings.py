@@ -52,3 +52,8 @@ def login_name(environment: Mapping[str, str]) -> str:
         account = f"uid{user_id}"
     person = environment.get("SUDO_USER", "")
     return f"{person} as {account}" if user_id == 0 and person and person != account else account
+
+
+def home_directories() -> tuple[bytes, ...]:
+    """Return the home directories of this machine's accounts: none of them can be a root."""
+    return tuple(os.fsencode(account.pw_dir) for account in pwd.getpwall())

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property, update_wrapper
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from artifactctl.cli.surroundings import Surroundings
     from artifactctl.hosts.protocol import Host
     from artifactctl.inventory.acting import Acting
-    from artifactctl.inventory.planning_capacity import GrowthWatcher
 
 
 class Wiring:
@@ -134,14 +133,6 @@ class Wiring:
     def host(self) -> "Host":
         """This machine."""
         return self.surroundings.make_host(self.surroundings.environment)
-
-    @property
-    def growth_watcher(self) -> "GrowthWatcher":
-        """This machine, as one that can watch a folder grow."""
-        host = self.host
-        if not hasattr(host, "growth"):
-            raise UsageError("this machine cannot watch a folder grow", remedy="run it on the machine itself")
-        return cast("GrowthWatcher", host)
 
     @cached_property
     def actor(self) -> str:

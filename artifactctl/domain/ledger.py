@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 from artifactctl.domain.artifacts import VerifyLevel
 from artifactctl.domain.operations import JournalEvent
@@ -131,8 +132,7 @@ class Sighting:
     summary: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShardLocation:
+class ShardLocation(NamedTuple):
     """A member file found by name; `relative` is its path below the artifact."""
 
     artifact_name: str

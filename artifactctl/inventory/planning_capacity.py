@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Protocol
 
 from artifactctl.capacity.calibration import FinishedRun
 from artifactctl.capacity.headroom import Headroom, measure_headroom
@@ -22,7 +21,6 @@ from artifactctl.capacity.selection import ReclaimCandidate
 from artifactctl.capacity.timeline import StageSpan, plan_pipeline, timeline
 from artifactctl.capacity.verdict import CapacityPlan
 from artifactctl.catalog.reading import Reading
-from artifactctl.domain.activity import Growth
 from artifactctl.domain.artifacts import Reservation, Root
 from artifactctl.domain.errors import UsageError
 from artifactctl.domain.observation import VolumeUsage
@@ -30,18 +28,8 @@ from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.finding import find_artifact
 from artifactctl.inventory.finished_runs import finished_runs
 from artifactctl.inventory.giving_up import reclaim_candidates
+from artifactctl.inventory.tree_growth import Growth
 from artifactctl.inventory.volumes import find_volume
-
-RECENT = timedelta(minutes=10)
-"""How far back a job that writes in bursts is remembered."""
-
-
-class GrowthWatcher(Protocol):
-    """A machine that can watch a folder grow."""
-
-    def growth(self, path: bytes, *, seconds: float, recent_seconds: float = 600.0) -> Growth:
-        """Return how the files below `path` grow, measured for `seconds`."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,28 +120,19 @@ def plan_running_job(
     world: PlanningWorld, growth: Growth, path: bytes, *, whole_bytes: int, whole_tokens: int | None
 ) -> CapacityPlan:
     """Return the plan of a job that writes `whole_bytes` in all below `path` and was watched for a while."""
-    remaining_bytes = max(0, whole_bytes - growth.after_bytes)
+    remaining_bytes = max(0, whole_bytes - growth.written_bytes)
     remaining_tokens = None
     if whole_tokens is not None and whole_bytes:
         remaining_tokens = round(whole_tokens * remaining_bytes / whole_bytes)
     usage = world.host.usage(path)
     return plan_running(
         remaining_bytes=remaining_bytes,
-        bytes_per_second=rate_of(growth),
+        bytes_per_second=growth.bytes_per_second,
         headroom=world.headroom(usage),
         now=world.now,
         remaining_tokens=remaining_tokens,
         candidates=world.candidates(usage),
     )
-
-
-def rate_of(growth: Growth) -> float | None:
-    """Return bytes per second as watched; of a job that was between two bursts, as its recent files tell; else None."""
-    if growth.bytes_per_second > 0:
-        return growth.bytes_per_second
-    if growth.recent_bytes > 0:
-        return growth.recent_bytes / growth.recent_seconds
-    return None
 
 
 def plan_pipeline_file(

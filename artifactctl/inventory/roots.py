@@ -46,7 +46,7 @@ def add_root(
         raise UnfitRoot(f"{shown(absolute)} is on a read-only filesystem", remedy="give a folder that can be written")
     machine = host.identify()
     with catalog.reading() as reading:
-        known = _overlapping(reading, absolute, machine.machine_id)
+        known = overlapping(reading, absolute, machine.machine_id)
     marker = _own_marker(host, catalog, absolute, usage=usage, inode=identity.inode)
     if known is not None:
         return _known_again(host, catalog, known, marker, usage=usage, inode=identity.inode)
@@ -57,7 +57,7 @@ def add_root(
     if marker is None:
         host.write_marker(absolute, _marker(catalog, root_id, chosen, usage, identity.inode))
     with catalog.writing(actor, now) as writing:
-        known_host = _this_host(writing, machine.hostname, machine.machine_id)
+        known_host = this_host(writing, machine.hostname, machine.machine_id)
         root = Root(
             root_id=root_id,
             name=chosen,
@@ -123,7 +123,7 @@ def check_root_name(name: str) -> str:
     return name
 
 
-def _overlapping(reading: Reading, absolute: bytes, machine_id: str) -> Root | None:
+def overlapping(reading: Reading, absolute: bytes, machine_id: str) -> Root | None:
     """Return the root that is exactly this folder; RootTaken when one is around or inside of it."""
     ours = {known.host_id for known in reading.hosts() if known.machine_id == machine_id}
     for root in reading.roots():
@@ -188,7 +188,8 @@ def _marker(catalog: Catalog, root_id: str, name: str, usage: VolumeUsage, inode
     )
 
 
-def _this_host(writing: Writing, hostname: str, machine_id: str) -> KnownHost:
+def this_host(writing: Writing, hostname: str, machine_id: str) -> KnownHost:
+    """Return this machine as the catalog knows it, recorded now if it was not."""
     for known in writing.hosts():
         if known.machine_id == machine_id and not known.host_key:
             return known

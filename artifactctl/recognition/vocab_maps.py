@@ -21,7 +21,6 @@ LARGEST_MAP_BYTES = 64 * 1024 * 1024
 T2D = re.compile(rb"t2d(?:-\d+)?\.(?:pt|npy)")
 D2T = re.compile(rb"d2t(?:-\d+)?\.(?:pt|npy)")
 BOTH = re.compile(rb"vocab_mapping.*\.pt")
-_USUAL_NAME = re.compile(rb"(?:t2d|d2t)(?:-\d+)?\.(?:pt|npy)|vocab_mapping.*\.pt")
 MEMBER = re.compile(rb"(?:t2d|d2t)(?:-\d+)?\.(?:pt|npy)|vocab_mapping.*\.pt|token_freq.*\.pt|[^/]+\.json")
 
 
@@ -52,7 +51,7 @@ def vocab_folder(view: FolderView) -> Sighting | None:
 
 def is_vocab_name(name: bytes) -> bool:
     """Whether the name is one that a vocabulary map, or half of one, usually has."""
-    return _USUAL_NAME.fullmatch(name) is not None
+    return name.startswith((b"t2d", b"d2t", b"vocab_mapping")) and any(p.fullmatch(name) for p in (T2D, D2T, BOTH))
 
 
 def vocab_file(view: FolderView, name: bytes) -> Sighting:

@@ -132,11 +132,11 @@ def test_an_exported_line_has_the_fields_of_the_contract(told):
     assert event["at"] == "2026-11-30T14:00:00+00:00"
 
 
-def test_thousands_of_events_are_verified_as_a_stream(catalog, noon):
+def test_more_events_than_fit_one_page_are_verified_as_a_stream(catalog, noon):
     with catalog.writing("ada", noon) as writing:
-        for number in range(2_500):
+        for number in range(1_200):
             audit.append(writing.connection, AuditEntry(at=noon, actor="a", host="h", action="x", bytes=number))
 
     with catalog.reading() as reading:
-        assert audit.verify(reading.connection).events == 2_500
-        assert sum(1 for _ in audit.events(reading.connection)) == 2_500
+        assert audit.verify(reading.connection).events == 1_200
+        assert sum(1 for _ in audit.events(reading.connection)) == 1_200

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.stock import Shop
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 
 
@@ -57,3 +59,18 @@ def plug_in(tmp_path, environment) -> Callable[[str], None]:
         environment["PYTHONPATH"] += f":{site}"
 
     return install
+
+
+@pytest.fixture
+def shop(tmp_path, monkeypatch) -> Shop:
+    """Return an empty place to run commands in, with the volume as working directory: no catalog, no root."""
+    (tmp_path / "volume").mkdir()
+    monkeypatch.chdir(tmp_path / "volume")
+    return Shop(folder=tmp_path)
+
+
+@pytest.fixture
+def stocked(shop) -> Shop:
+    """Return a place with a root, artifacts on disk and a catalog that knows them."""
+    shop.stock()
+    return shop

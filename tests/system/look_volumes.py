@@ -1,8 +1,10 @@
 """Throw-away volumes and processes that hold things, for the tests of looking."""
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +27,16 @@ def run(*words: str | bytes | Path) -> str:
     """Run a command that must succeed and return what it printed."""
     done = subprocess.run(words, check=True, capture_output=True, text=True)
     return done.stdout.strip()
+
+
+@contextmanager
+def open_place() -> Iterator[Path]:
+    """Make a folder that anybody may enter; pytest closes its own at the start of every session on the machine."""
+    needs_namespace()
+    place = Path(tempfile.mkdtemp(dir="/run"))
+    place.chmod(0o755)
+    yield place
+    shutil.rmtree(place)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.system.look_volumes import holding, mounted, needs_namespace, run
+from tests.system.look_volumes import holding, mounted, open_place, run
 
 pytestmark = pytest.mark.system
 
@@ -23,11 +23,8 @@ print(json.dumps(observing.observe_path(os.fsencode(sys.argv[1]), os.fsencode(sy
 
 
 @pytest.fixture
-def volume(tmp_path: Path) -> Iterator[Path]:
-    needs_namespace()
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
-    with mounted("ext4", tmp_path) as mount:
+def volume() -> Iterator[Path]:
+    with open_place() as place, mounted("ext4", place) as mount:
         mount.chmod(0o777)
         yield mount
 
@@ -44,7 +41,9 @@ def target(volume: Path) -> Path:
 
 def as_user(*words: str) -> str:
     command = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", *words]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def seen_by_user(target: Path) -> dict[str, Any]:

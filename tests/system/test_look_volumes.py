@@ -14,7 +14,7 @@ import pytest
 from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.observation import BlindSpotKind
 from artifactctl.hosts.local_look import LocalLook
-from tests.system.look_volumes import KINDS, mounted, needs_namespace, run
+from tests.system.look_volumes import KINDS, mounted, needs_namespace, open_place, run
 
 pytestmark = pytest.mark.system
 
@@ -67,8 +67,8 @@ def test_space_is_what_df_says(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs"])
-def test_the_name_of_a_filesystem_is_its_uuid_for_root_and_for_anybody(kind: str, tmp_path: Path) -> None:
-    with mounted(kind, tmp_path) as volume:
+def test_the_name_of_a_filesystem_is_its_uuid_for_root_and_for_anybody(kind: str) -> None:
+    with open_place() as place, mounted(kind, place) as volume:
         device = run("findmnt", "-n", "-o", "SOURCE", volume)
         named = LocalLook().usage(os.fsencode(volume)).filesystem_uuid
         os.chmod(volume, 0o755)
@@ -76,9 +76,6 @@ def test_the_name_of_a_filesystem_is_its_uuid_for_root_and_for_anybody(kind: str
             "import os,sys;from artifactctl.hosts.probe import filesystems;"
             "print(filesystems.identify(os.open(sys.argv[1],0),None))"
         )
-        for folder in tmp_path.parents[:2]:
-            folder.chmod(0o755)
-        tmp_path.chmod(0o755)
         words = ["setpriv", "--reuid", "65534", "--clear-groups", sys.executable, "-c", code, str(volume)]
         said = subprocess.run(words, check=True, capture_output=True, text=True).stdout.strip()
 

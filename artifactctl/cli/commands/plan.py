@@ -1,5 +1,6 @@
 """`plan`: does the next stage fit, until when, and what is the cheapest thing to give up."""
 
+import time
 from datetime import timedelta
 
 import click
@@ -104,12 +105,13 @@ def running(
     """Plan for a job that is already writing below PATH, whoever's it is."""
     from artifactctl.cli.plan_answers import answer_running
     from artifactctl.inventory.planning_capacity import plan_running_job
+    from artifactctl.inventory.tree_growth import watch_growth
 
     if (size is None) == (tokens is None):
         raise UsageError(
             "say how much the whole job writes, either way", remedy="give --tokens 87.8M or --bytes 900GiB"
         )
-    growth = wiring.growth_watcher.growth(path, seconds=watch.total_seconds())
+    growth = watch_growth(wiring.host, path, watch=watch, now=wiring.now, pause=time.sleep)
     with planning_world(wiring) as world:
         whole = size if size is not None else recipe.whole_bytes(world, tokens=tokens or 0)
         made = plan_running_job(world, growth, path, whole_bytes=whole, whole_tokens=tokens)

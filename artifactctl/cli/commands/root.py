@@ -1,12 +1,12 @@
 """`root`: the folders below which artifactctl may act."""
 
 import os
-import pwd
 
 import click
 
 from artifactctl.cli.options import PATH
 from artifactctl.cli.shared_options import Group
+from artifactctl.cli.surroundings import home_directories
 from artifactctl.cli.wiring import Wiring, pass_wiring
 from artifactctl.domain.errors import UsageError
 
@@ -41,7 +41,7 @@ def add(wiring: Wiring, path: bytes, name: str, sole_clients: str | None, attest
         actor=wiring.actor,
         name=name,
         attestation=attestation,
-        homes=tuple(os.fsencode(account.pw_dir) for account in pwd.getpwall()),
+        homes=home_directories(),
     )
     wiring.output.answer(
         "root",

@@ -71,16 +71,10 @@ def purge(
     May be called again after an interruption: what is absent counts as done.
     """
     operation = Operation(root, name)
-    operation.require(("purging", "purged"), "purged")
-    if operation.event == "purged":  # by a call whose caller died before it heard of it
-        return {
-            "complete": True,
-            "removed_files": 0,
-            "removed_bytes": 0,
-            "mismatched": [],
-            "errors": [],
-            "interrupted": False,
-        }
+    if operation.event == "purged":
+        sweep(root)
+        return _result(complete=True)
+    operation.require(("purging",), "purged")
     reached("purge:begun")
     folder_fd, purging = operation.open_folder()
     with closing(folder_fd):
@@ -112,11 +106,15 @@ def _conclude(operation: Operation, holding_fd: int, emptying: Emptying) -> Dict
         clear_away(operation)
         sweep(operation.root)
         room.make_room_if_plenty(operation.root.private_fd, operation.root.quarantine_fd)
+    return _result(complete=gone and not emptying.interrupted, emptying=emptying)
+
+
+def _result(*, complete: bool, emptying: Optional[Emptying] = None) -> Dict[str, Any]:
     return {
-        "complete": gone and not emptying.interrupted,
-        "removed_files": emptying.removed_files,
-        "removed_bytes": emptying.removed_bytes,
-        "mismatched": [os.fsdecode(path) for path in emptying.mismatched],
-        "errors": list(emptying.errors),
-        "interrupted": emptying.interrupted,
+        "complete": complete,
+        "removed_files": emptying.removed_files if emptying else 0,
+        "removed_bytes": emptying.removed_bytes if emptying else 0,
+        "mismatched": [os.fsdecode(path) for path in emptying.mismatched] if emptying else [],
+        "errors": list(emptying.errors) if emptying else [],
+        "interrupted": emptying.interrupted if emptying else False,
     }

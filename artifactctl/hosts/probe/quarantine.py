@@ -132,10 +132,13 @@ def set_aside(root: RootFolder, name: str) -> str:
 
 
 def _set_aside_from(operation: Operation, parent_fd: int, target: bytes) -> str:
-    if operation.content() is None:
+    content = operation.content()
+    if content is None:
         outcome = _refusal(operation, status_at(parent_fd, target))
         if outcome:
             return outcome
+    elif not matches(operation.identity, content):
+        return "occupied"  # somebody else's: neither replaced nor taken for the target
     folder_fd, purging = operation.open_folder()
     with closing(folder_fd):
         if purging:
