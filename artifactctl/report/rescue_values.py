@@ -27,8 +27,8 @@ class RescueCandidate:
     """Something that could go. `path` is absolute; `freed_bytes` leaves out what other names keep.
 
     `held_by` and `promised` name every use and promise that was seen; `caution` says what else keeps it out of the
-    suggested command. `is_settled` is false when it changed or was read a short while ago. `operation` is set for
-    what lies in quarantine already.
+    suggested command. `is_settled` is false when it changed or was read a short while ago. `is_registered`:
+    the catalog knows it. `operation` is set for what lies in quarantine already.
     """
 
     path: bytes
@@ -39,6 +39,7 @@ class RescueCandidate:
     regret: int
     modified_at: datetime
     is_settled: bool = True
+    is_registered: bool = False
     held_by: tuple[Holder, ...] = ()
     promised: tuple[str, ...] = ()
     operation: str = ""

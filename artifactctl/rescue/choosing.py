@@ -54,18 +54,22 @@ def _key(candidate: RescueCandidate) -> str:
 
 
 def command_for(chosen: Sequence[RescueCandidate], *, catalog: str) -> str:
-    """Return one line for a shell, "" for nothing to do. It asks before it does anything; `catalog` is `--catalog`."""
+    """Return one line for a shell, "" for nothing to do. It asks before it does anything; `catalog` is `--catalog`.
+
+    What is registered and what is not are reclaimed by two commands. A path that nobody registered makes its folder a
+    managed root, so the outer folders come first: a root around another one would be refused.
+    """
     program = "artifactctl" + (
         f" --catalog {shell_word(catalog.encode('utf-8', 'surrogateescape'))}" if catalog else ""
     )
+    in_place = sorted((c for c in chosen if not c.operation), key=lambda c: (c.path.count(b"/"), c.path))
     aside = [candidate.operation for candidate in chosen if candidate.operation]
-    paths = [shell_word(candidate.path) for candidate in chosen if not candidate.operation]
-    parts = []
-    if aside:
-        parts.append(f"{program} quarantine purge {' '.join(aside)}")
-    if paths:
-        parts.append(f"{program} reclaim {' '.join(paths)}")
-    return " && ".join(parts)
+    commands = (
+        ("quarantine purge", aside),
+        ("reclaim", [shell_word(c.path) for c in in_place if c.is_registered]),
+        ("reclaim", [shell_word(c.path) for c in in_place if not c.is_registered]),
+    )
+    return " && ".join(f"{program} {command} {' '.join(words)}" for command, words in commands if words)
 
 
 def look_at_openers(deleted: Sequence[DeletedHolder]) -> str:

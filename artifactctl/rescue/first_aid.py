@@ -24,7 +24,8 @@ from artifactctl.rescue.watching import FirstAidHost, Watched, watch
 class Question:
     """What a person asked: about which path, how much is needed, how long it may take.
 
-    `catalog` is what `--catalog` said, "" for nothing; `quiet` is how long nothing may have changed.
+    `catalog` is what `--catalog` said, "" for nothing; `quiet` is how long nothing may have changed;
+    `homes` are the home directories of this machine, none of which can be managed.
     """
 
     path: bytes
@@ -32,6 +33,7 @@ class Question:
     seconds: float
     catalog: str = ""
     quiet: timedelta = QUIET
+    homes: tuple[bytes, ...] = ()
 
 
 def first_aid(
@@ -67,6 +69,7 @@ def first_aid(
         began_at=began_at,
         now=now,
         quiet=question.quiet,
+        homes=question.homes,
     ).judge()
     candidates = (*set_aside_candidates(knowledge, now=now), *judged.candidates)
     target_bytes = target_of(usage, needed_bytes=question.needed_bytes, available_bytes=available_bytes)

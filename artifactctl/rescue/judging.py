@@ -52,6 +52,7 @@ class Judge:
     began_at: datetime
     now: datetime
     quiet: timedelta = QUIET
+    homes: tuple[bytes, ...] = ()
     _runs: Mapping[bytes, RunVerdict] = field(init=False)
     _older: Mapping[bytes, Find] = field(init=False)
     _pointers: Mapping[bytes, list[bytes]] = field(init=False)
@@ -168,7 +169,8 @@ class Judge:
                 modified_at=find.modified_at,
                 held_by=find.holders,
                 promised=known.promised if known is not None else (),
-                caution=_unpasteable(self._path(find)),
+                is_registered=known is not None,
+                caution=_unmanageable(self._path(find), self.homes),
             )
         )
 
@@ -210,8 +212,14 @@ def _remarks(find: Find) -> str:
     return "".join(remarks)
 
 
-def _unpasteable(path: bytes) -> str:
-    """A name with control characters cannot be given to a command that refuses them."""
+def _unmanageable(path: bytes, homes: tuple[bytes, ...]) -> str:
+    """Return why `reclaim` would refuse the path itself, with what helps; "" when nothing is known to be wrong."""
     text = path.decode("utf-8", "surrogateescape")
-    has_control = any(ord(character) < 32 or 127 <= ord(character) < 160 for character in text)
-    return "its name holds a control character: rename it first" if has_control else ""
+    if any(ord(character) < 32 or 127 <= ord(character) < 160 for character in text):
+        return "its name holds a control character: rename it first"
+    folder = posixpath.dirname(path)
+    if folder in (b"/", b"/home") or folder in homes or posixpath.dirname(folder) == b"/home":
+        return (
+            "it lies directly in a home directory or in /, which cannot be managed: move it into a folder there first"
+        )
+    return ""

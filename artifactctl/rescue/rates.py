@@ -13,6 +13,9 @@ ALLOCATES_AHEAD = frozenset(("xfs", "btrfs", "zfs"))
 WORTH_A_LINE = 0.02
 """A share of the fastest rate; slower ones are noise."""
 
+_KERNEL_THREADS = ("kworker/", "jbd2/", "kswapd", "xfsaild", "btrfs-", "flush-", "dm", "md")
+"""They write what others have written before: counting them as well would count it twice."""
+
 
 def writers_of(activity: VolumeActivity) -> tuple[WriterSeen, ...]:
     """Return the writers to the volume, fastest first."""
@@ -20,6 +23,8 @@ def writers_of(activity: VolumeActivity) -> tuple[WriterSeen, ...]:
     unexplained = activity.filling_bytes_per_second - sum(writer.bytes_per_second for writer in seen)
     for writer in activity.writers:
         rate = writer.written_bytes / activity.seconds
+        if writer.command.startswith(_KERNEL_THREADS):
+            continue
         if not writer.writes_here and unexplained > 0 and 0 < rate <= 1.5 * unexplained:
             seen.append(
                 WriterSeen(pid=writer.pid, command=writer.command, path=b"", bytes_per_second=rate, is_certain=False)

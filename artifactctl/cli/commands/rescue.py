@@ -26,6 +26,7 @@ def rescue(wiring: Wiring, path: bytes, need: int | None, seconds: float) -> Non
 
     Needs no catalog and no set-up; PATH is a mount point or a folder. What it suggests asks before it does anything.
     """
+    from artifactctl.cli.surroundings import home_directories
     from artifactctl.hosts.local import LocalHost
     from artifactctl.report.rescue import first_aid_payload, first_aid_text
     from artifactctl.rescue.first_aid import Question, first_aid
@@ -38,6 +39,7 @@ def rescue(wiring: Wiring, path: bytes, need: int | None, seconds: float) -> Non
         seconds=seconds,
         catalog=wiring.choices.catalog or "",
         quiet=wiring.limits.quiet_time,
+        homes=home_directories(),
     )
     knowledge = _knowledge(wiring, host.usage(path).filesystem_uuid)
     with wiring.output.progress(None, "entries", "looking") as advance:
