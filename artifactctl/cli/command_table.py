@@ -63,6 +63,10 @@ SECTIONS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
     (
         "Make room",
         {
+            "rescue": (
+                f"{_FOLDER}.rescue:rescue",
+                "Look at a filling disk: who writes, when it is full, what could go.",
+            ),
             "reclaim": (
                 f"{_FOLDER}.reclaim:reclaim",
                 "Free space with proof: preview it, or move it to quarantine after a question.",
