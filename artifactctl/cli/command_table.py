@@ -101,6 +101,10 @@ SECTIONS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
                 "Compare catalog and disk, and explain unfinished operations; exits 3 when something is wrong.",
             ),
             "audit": (f"{_FOLDER}.audit:audit", "Ask what happened, and prove that nobody changed the answer."),
+            "metrics": (
+                f"{_FOLDER}.metrics:metrics",
+                "Print figures for Prometheus: bytes, volumes, quarantine, promises, last acts.",
+            ),
         },
     ),
 )
