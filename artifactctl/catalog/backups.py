@@ -18,6 +18,7 @@ from artifactctl.catalog.failures import CatalogDamaged, CopyFailed
 from artifactctl.catalog.filesystem import prepare_files
 from artifactctl.catalog.identity_changes import note_change
 from artifactctl.catalog.location import Location, parse_location, sqlite_address
+from artifactctl.catalog.reading import Reading
 from artifactctl.catalog.writing import Writing
 from artifactctl.domain.errors import Busy, UsageError
 
@@ -71,6 +72,18 @@ def bring_up(copy: Path) -> None:
     finally:
         engines.dispose()
     _without_log(copy)
+
+
+@contextmanager
+def reading_copy(copy: Path) -> Iterator[Reading]:
+    """Look at a file of this version, wherever it lies: nobody else writes to a copy, so any filesystem will do."""
+    engines = connect(parse_location(copy), lock_wait_seconds=LOCK_WAIT_SECONDS)
+    try:
+        with engines.readers.connect() as connection:
+            versions.require_current(versions.stored_version(connection), str(copy))
+            yield Reading(connection)
+    finally:
+        engines.dispose()
 
 
 @contextmanager

@@ -4,10 +4,11 @@ import os
 from pathlib import Path
 
 from artifactctl import audit
-from artifactctl.catalog import Catalog, open_catalog
-from artifactctl.catalog.backups import copy_whole, file_of
+from artifactctl.catalog import Catalog
+from artifactctl.catalog.backups import copy_whole, file_of, reading_copy
 from artifactctl.catalog.failures import CopyFailed
 from artifactctl.catalog.publishing import partial_file, publish_new, taken
+from artifactctl.domain.audit import JsonValue
 from artifactctl.domain.backups import CatalogBackup
 from artifactctl.domain.errors import CheckFailed
 from artifactctl.inventory.acting import Acting
@@ -25,14 +26,14 @@ def back_up(catalog: Catalog, to: bytes, *, acting: Acting) -> CatalogBackup:
     try:
         with partial_file(final) as partial:
             copy_whole(source, partial)
-            backup = describe_copy(partial, named=to, acting=acting)
+            backup = describe_copy(partial, named=to)
             publish_new(partial, final)
     except OSError as error:
         raise CopyFailed(
             f"{final} could not be written: {error.strerror}", remedy="name a file in a folder that you can write to"
         ) from error
     with catalog.writing(acting.actor, acting.now) as writing:
-        evidence = {
+        evidence: JsonValue = {
             "epoch": backup.identity.epoch,
             "revision": backup.identity.revision,
             "audit_events": backup.audit_events,
@@ -43,16 +44,12 @@ def back_up(catalog: Catalog, to: bytes, *, acting: Acting) -> CatalogBackup:
     return backup
 
 
-def describe_copy(copy: Path, *, named: bytes, acting: Acting) -> CatalogBackup:
+def describe_copy(copy: Path, *, named: bytes) -> CatalogBackup:
     """Return what a copy holds; CheckFailed when its audit chain is not whole."""
-    opened = open_catalog(copy, now=acting.now)
-    try:
-        with opened.reading() as reading:
-            proof = audit.verify(reading.connection)
-            identity = reading.identity()
-            roots = tuple(root.name for root in reading.roots())
-    finally:
-        opened.close()
+    with reading_copy(copy) as reading:
+        proof = audit.verify(reading.connection)
+        identity = reading.identity()
+        roots = tuple(root.name for root in reading.roots())
     if not proof.ok:
         raise CheckFailed(
             f"the audit chain in the copy for {os.fsdecode(named)} is not whole: {proof.problem}",

@@ -5,7 +5,8 @@
 3. Keep the present catalog aside, whole. It is never deleted.
 4. Let the catalog's content become the copy's, in one transaction.
 
-A crash before 4 leaves the present catalog in force, a crash after it the restored one: read-only on every root, whose
+A crash before 4 leaves the present catalog in force (one too damaged to be read: aside), a crash after it the restored
+one: read-only on every root, whose
 markers name an older epoch, until a person confirms it (`reclaim.confirming`).
 """
 
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from artifactctl import audit
 from artifactctl.catalog import Catalog, CatalogDamaged, CatalogMissing, CatalogOutdated, CatalogTooNew, open_catalog
-from artifactctl.catalog.backups import bring_up, changing_copy, copy_whole, file_of, put_in_place
+from artifactctl.catalog.backups import bring_up, changing_copy, copy_whole, file_of, put_in_place, reading_copy
 from artifactctl.catalog.failures import CopyFailed
 from artifactctl.catalog.publishing import partial_file, publish_new, set_aside
 from artifactctl.domain.artifacts import Root
@@ -52,7 +53,7 @@ def unpacked(file: bytes, location: str, *, acting: Acting) -> Iterator[Unpacked
         with partial_file(target) as copy:
             copy_whole(source, copy)
             bring_up(copy)
-            backup = describe_copy(copy, named=file, acting=acting)
+            backup = describe_copy(copy, named=file)
             yield Unpacked(copy=copy, target=target, backup=backup, present=_present(target, copy, acting=acting))
     except OSError as error:
         raise CopyFailed(
@@ -63,7 +64,7 @@ def unpacked(file: bytes, location: str, *, acting: Acting) -> Iterator[Unpacked
 
 def put_in_force(host: Host, found: Unpacked, *, reason: str, acting: Acting) -> CatalogRestore:
     """Steps 2 to 4. Busy when somebody wrote to the present catalog meanwhile, or has an unreadable one open."""
-    epochs, unreachable = _epochs_on_roots(host, found, acting=acting)
+    epochs, unreachable = _epochs_on_roots(host, found)
     known = [found.backup.identity.epoch, *epochs]
     if found.present is not None and found.present.identity is not None:
         known.append(found.present.identity.epoch)
@@ -81,7 +82,7 @@ def put_in_force(host: Host, found: Unpacked, *, reason: str, acting: Acting) ->
         entry = acting.entry("catalog.restore", path=found.backup.path, reason=reason, evidence=evidence)
         audit.append(writing.connection, entry)
     if aside is not None and found.present is not None:
-        _keep_aside(host, found.target, aside, found.present, acting=acting)
+        _keep_aside(host, found.target, aside, found.present)
     put_in_place(found.copy, found.target)
     return CatalogRestore(
         backup=found.backup,
@@ -99,16 +100,14 @@ def _present(target: Path, copy: Path, *, acting: Acting) -> PresentCatalog | No
         return None
     except (CatalogDamaged, CatalogOutdated, CatalogTooNew) as unusable:
         return PresentCatalog(path=os.fsencode(target), identity=None, problem=unusable.message)
-    restored = open_catalog(copy, now=acting.now)
     try:
-        return _compare(catalog, restored, target, acting=acting)
+        return _compare(catalog, copy, target, acting=acting)
     finally:
-        restored.close()
         catalog.close()
 
 
-def _compare(catalog: Catalog, restored: Catalog, target: Path, *, acting: Acting) -> PresentCatalog:
-    with catalog.reading() as present, restored.reading() as backup:
+def _compare(catalog: Catalog, copy: Path, target: Path, *, acting: Acting) -> PresentCatalog:
+    with catalog.reading() as present, reading_copy(copy) as backup:
         operations = {operation.operation_id for operation in backup.operations()}
         holds = {(hold.artifact_name, hold.placed_at) for hold in backup.holds()}
         roots = {root.root_id for root in backup.roots()}
@@ -122,19 +121,15 @@ def _compare(catalog: Catalog, restored: Catalog, target: Path, *, acting: Actin
         )
 
 
-def _epochs_on_roots(host: Host, found: Unpacked, *, acting: Acting) -> tuple[list[int], tuple[str, ...]]:
+def _epochs_on_roots(host: Host, found: Unpacked) -> tuple[list[int], tuple[str, ...]]:
     """Return the epochs in the markers of this lineage, and the roots whose marker could not be read."""
     roots: dict[str, Root] = {}
     readable = [found.copy]
     if found.present is not None and found.present.identity is not None:
         readable.append(found.target)
     for place in readable:
-        catalog = open_catalog(place, now=acting.now)
-        try:
-            with catalog.reading() as reading:
-                roots.update({root.root_id: root for root in local_roots(host, reading)})
-        finally:
-            catalog.close()
+        with reading_copy(place) as reading:
+            roots.update({root.root_id: root for root in local_roots(host, reading)})
     epochs, unreachable = [], []
     for root in roots.values():
         try:
@@ -148,11 +143,11 @@ def _epochs_on_roots(host: Host, found: Unpacked, *, acting: Acting) -> tuple[li
     return epochs, tuple(sorted(unreachable))
 
 
-def _keep_aside(host: Host, target: Path, aside: Path, present: PresentCatalog, *, acting: Acting) -> None:
+def _keep_aside(host: Host, target: Path, aside: Path, present: PresentCatalog) -> None:
     try:
         with partial_file(aside) as copy:
             copy_whole(target, copy)
-            _refuse_written_meanwhile(target, present, acting=acting)
+            _refuse_written_meanwhile(target, present)
             publish_new(copy, aside)
     except CatalogDamaged as damaged:
         users = [
@@ -166,15 +161,11 @@ def _keep_aside(host: Host, target: Path, aside: Path, present: PresentCatalog, 
         set_aside(target, aside)
 
 
-def _refuse_written_meanwhile(target: Path, present: PresentCatalog, *, acting: Acting) -> None:
+def _refuse_written_meanwhile(target: Path, present: PresentCatalog) -> None:
     if present.identity is None:
         return
-    catalog = open_catalog(target, now=acting.now)
-    try:
-        with catalog.reading() as reading:
-            revision = reading.revision()
-    finally:
-        catalog.close()
+    with reading_copy(target) as reading:
+        revision = reading.revision()
     if revision != present.identity.revision:
         raise Busy(f"somebody wrote to the catalog {target} meanwhile; nothing was changed", remedy="restore again")
 
