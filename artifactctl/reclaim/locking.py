@@ -7,6 +7,7 @@ from artifactctl.domain.artifacts import Root
 from artifactctl.domain.errors import HostFailure, Refused
 from artifactctl.domain.plans import canonical_json
 from artifactctl.hosts.protocol import RootLock
+from artifactctl.inventory.standing import require_in_charge
 from artifactctl.reclaim.quarantined import in_quarantine
 from artifactctl.reclaim.recovering import recover_root
 from artifactctl.reclaim.workplace import Workplace
@@ -20,6 +21,7 @@ def locked_roots(workplace: Workplace, roots: Sequence[Root]) -> Iterator[dict[s
         for root in sorted(roots, key=lambda item: item.root_id):
             lock = workplace.host.lock(root)
             stack.callback(lock.release)
+            require_in_charge(workplace.host, workplace.catalog, root)
             locks[root.root_id] = lock
         for root in roots:
             require_ours(workplace, root)
