@@ -16,13 +16,11 @@ from tests.bench.words import words
 from tests.report.a_stock_report import a_report
 from tests.report.an_overview import GIB, HOSTILE, NOON, an_account, an_overview
 
-ELEMENTS = set(
-    words(
-        """
-        html head meta title style body main section div p span strong h1 h2 h3 table thead tbody tr th td ul li pre
-        footer svg rect
-        """
-    )
+ELEMENTS = words(
+    """
+    html head meta title style body main section div p span strong h1 h2 h3 table thead tbody tr th td ul li pre
+    footer svg rect
+    """
 )
 
 

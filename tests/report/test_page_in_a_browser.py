@@ -27,7 +27,7 @@ def opened(text: str, folder: Path) -> tuple[str, list[str]]:
     file = folder / "page.html"
     file.write_text(text, encoding="utf-8")
     done = subprocess.run(
-        [str(CHROMIUM), *OPTIONS, f"--user-data-dir={folder / 'profile'}", file.as_uri()],
+        [str(CHROMIUM), *sorted(OPTIONS), f"--user-data-dir={folder / 'profile'}", file.as_uri()],
         capture_output=True,
         text=True,
         timeout=120,
