@@ -183,6 +183,9 @@ class ReclaimSession:
         chosen = self._adoption.make_real(wiring.host, catalog, acting=wiring.acting_now())
         self._wish = replace(self._wish, chosen=chosen)
         plan = self._plan()
+        if not plan.steps:
+            self._print_unless_json(plan, every_guard=False)
+            self._refuse(plan)
         if _targets(plan) != _targets(shown):
             raise Refused("it changed while you were asked; nothing was removed", remedy="run the command again")
         return plan

@@ -20,7 +20,7 @@ from artifactctl.domain.artifacts import Artifact, Replica, Root
 from artifactctl.domain.errors import UsageError
 from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.observation import MarkerState, Observation
-from artifactctl.hosts.protocol import Host, Marker
+from artifactctl.hosts.protocol import Host, Marker, Placement
 from artifactctl.inventory.acting import Acting
 from artifactctl.inventory.finding import roots_above
 from artifactctl.inventory.registering import Statement, register
@@ -153,6 +153,12 @@ class _MarkedHost:
     def read_marker(self, root: bytes) -> Marker | None:
         """Return the marker that is there, or the one that will be."""
         return self._markers.get(root) or self._host.read_marker(root)
+
+    def placement(self, root: Root, target: ManagedPath) -> Placement:
+        """Take it that a new root, the folder that holds the target, can hold its quarantine; asked again later."""
+        if root.path in self._markers:
+            return Placement(possible=True, sibling=False, detail="")
+        return self._host.placement(root, target)
 
     def observe(self, root: Root, target: ManagedPath, *, catalog_id: str, catalog_epoch: int) -> Observation:
         """Observe as always; a missing marker of a new root counts as the one that will be written."""

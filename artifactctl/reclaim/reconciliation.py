@@ -66,8 +66,11 @@ def explain(
 ) -> tuple[tuple[Explanation, ...], bool]:
     """Return the explanations of the difference, and whether a shortage stays unexplained."""
     shortage = expected_bytes - measurement.freed_bytes
-    if abs(shortage) <= tolerance(expected_bytes):
+    if shortage == 0:
         return (), False
+    if abs(shortage) <= tolerance(expected_bytes):
+        text = "what the filesystem keeps for folders and its journal, or small writes by others meanwhile"
+        return (Explanation(text=text, bytes_=-shortage),), False
     if shortage < 0:
         return (_surplus(-shortage, measurement),), False
     found = []

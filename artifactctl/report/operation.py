@@ -61,13 +61,12 @@ def _measured_lines(result: OperationResult) -> list[str]:
         f"available  {format_bytes(result.before.available_bytes)} before, "
         f"{format_bytes(result.after.available_bytes)} now",
     ]
+    rest = format_bytes(result.difference_bytes)
     for item in result.explanations:
-        amount = f" ({format_bytes(item.bytes_)})" if item.bytes_ is not None else ""
-        lines.append(f"difference {format_bytes(result.difference_bytes)}: {item.text}{amount}")
+        part = item.bytes_ is not None and abs(item.bytes_) != abs(result.difference_bytes)
+        lines.append(f"difference {rest}: {item.text}" + (f" ({format_bytes(item.bytes_ or 0)})" if part else ""))
     if result.unexplained:
-        lines.append(
-            f"difference {format_bytes(result.difference_bytes)}: not explained; `artifactctl doctor` looks closer"
-        )
+        lines.append(f"difference {rest}: not explained; `artifactctl doctor` looks closer")
     return lines
 
 
