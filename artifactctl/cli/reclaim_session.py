@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from artifactctl.domain.artifacts import Root
     from artifactctl.domain.plans import ReclaimPlan
     from artifactctl.domain.results import OperationResult
-    from artifactctl.reclaim.workplace import Workplace
     from artifactctl.reclaim.adopting import Adoption
+    from artifactctl.reclaim.workplace import Workplace
 
 
 def open_session(wiring: Wiring, names: Sequence[str], *, waive: str, purge_now: bool) -> "ReclaimSession":
