@@ -226,9 +226,8 @@ def test_without_privilege_it_says_what_it_could_not_see(cli_of_nobody: CommandL
     rate = disk.available_bytes() // 40
     with writing(disk.mount / "growing.bin", rate):
         done = cli_of_nobody("rescue", disk.mount, "--json")
+    assert done.code == 0, done.stderr
     answer = done.json()
-
-    assert done.code == 0
     assert answer["processes_denied"] > 0
     assert answer["writers"] == []
     assert answer["bytes_per_second"] == pytest.approx(rate, rel=0.25)
