@@ -12,6 +12,10 @@ SECTIONS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
     (
         "Set up",
         {
+            "demo": (
+                f"{_FOLDER}.demo:demo",
+                "Tell the founding story on this machine, in a folder of its own that goes away again.",
+            ),
             "init": (f"{_FOLDER}.init:init", "Create or upgrade the catalog."),
             "root": (f"{_FOLDER}.root:root", "Say below which folders artifactctl may act."),
             "completion": (f"{_FOLDER}.completion:completion", "Print the completion script for a shell."),
@@ -101,6 +105,10 @@ SECTIONS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
                 "Compare catalog and disk, and explain unfinished operations; exits 3 when something is wrong.",
             ),
             "audit": (f"{_FOLDER}.audit:audit", "Ask what happened, and prove that nobody changed the answer."),
+            "metrics": (
+                f"{_FOLDER}.metrics:metrics",
+                "Print figures for Prometheus: bytes, volumes, quarantine, promises, last acts.",
+            ),
         },
     ),
 )

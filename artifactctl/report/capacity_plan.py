@@ -121,13 +121,21 @@ def _facts(plan: CapacityPlan) -> list[tuple[str, str]]:
         ("left after it", format_bytes(plan.headroom_after_bytes) if plan.headroom_after_bytes >= 0 else ""),
         ("consists of", parts),
         ("while it runs", f"{format_bytes(staging)} more" if staging else ""),
-        ("per token", f"{plan.bytes_per_token:,} bytes" if plan.bytes_per_token else ""),
+        ("per token", _per_token(plan.bytes_per_token)),
         ("takes", _time(plan)),
         ("full at", _full(plan)),
         ("reserved as", plan.reservation_id),
     ]
     facts += [("elsewhere", f"{format_bytes(s.staging_bytes)} on {printable(s.volume)}") for s in plan.elsewhere]
     return facts
+
+
+def _per_token(size_bytes: int | None) -> str:
+    """Return `42 KiB (43,008 bytes)`; only the bytes where they make no whole KiB."""
+    if not size_bytes:
+        return ""
+    exact = f"{size_bytes:,} bytes"
+    return exact if size_bytes % 1024 else f"{size_bytes // 1024:,} KiB ({exact})"
 
 
 def _time(plan: CapacityPlan) -> str:

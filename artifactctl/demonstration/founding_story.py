@@ -1,0 +1,180 @@
+"""The chapters. Each says in a sentence what is about to happen and then lets the commands speak."""
+
+import json
+from dataclasses import dataclass
+
+from artifactctl.demonstration import props
+from artifactctl.demonstration.reader import SCRIPT_NAME, reading
+from artifactctl.demonstration.reckoning import Reckoning, bytes_as_du_counts, used_bytes_of
+from artifactctl.demonstration.scale import RESPONSE_SETS
+from artifactctl.demonstration.stage import Stage
+from artifactctl.demonstration.storyteller import Storyteller
+from artifactctl.domain.errors import ExitCode
+from artifactctl.report.sizes import format_whole_gib
+
+NAME = f"data/{props.HIDDEN_STATES}"
+PLAN_FILE = "next.json"
+REASON = "the next extraction replaces them; made by this demonstration a moment ago"
+RECLAIM = ("artifactctl", "reclaim", NAME, "--waive", "settled", "--reason", REASON)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Scene:
+    teller: Storyteller
+    stage: Stage
+
+
+def tell_founding_story(teller: Storyteller, stage: Stage) -> None:
+    """Tell it from the first `df` to the last question; StoryStopped when a command ends as it should not."""
+    scene = _Scene(teller=teller, stage=stage)
+    _introduce(scene)
+    _lay_out(scene)
+    _look_around(scene)
+    _record_where_it_came_from(scene)
+    _ask_whether_it_fits(scene)
+    _preview(scene)
+    _be_refused(scene)
+    _set_aside_and_restore(scene)
+    _delete_for_good(scene)
+    _ask_what_happened(scene)
+
+
+def _introduce(scene: _Scene) -> None:
+    stage, say = scene.stage, scene.teller.say
+    if stage.why_small:
+        say(
+            f"Told small, 1 : 100,000, on real files in a folder instead of a 12 TB volume: {stage.why_small}.",
+            f"Nothing of yours is touched and nothing stays behind. All of it is typed in {stage.folder}.",
+        )
+    else:
+        say(
+            "A 12 TB XFS volume is real here: made a moment ago in a sparse file that takes about 70 MiB of your disk.",
+            f"Nothing of yours is touched and nothing stays behind. All of it is typed in {stage.folder}.",
+        )
+
+
+def _lay_out(scene: _Scene) -> None:
+    props.lay_out(scene.stage.volume, scene.stage.scale)
+    scene.teller.heading("The disk as they found it")
+    scene.teller.say(
+        "Two engineers train a draft model for Kimi-K2.5. The hidden states of the first ten thousand samples",
+        "are on the volume, and the next run will be several times as large.",
+    )
+    scene.teller.run("df", "-h", "volume")
+    scene.teller.run("du", "-h", "--max-depth=1", "volume")
+
+
+def _look_around(scene: _Scene) -> None:
+    scene.teller.heading("What is it all?")
+    scene.teller.say("Say once where the tool may act, then let it look. It reads headers, never the data.")
+    scene.teller.run("artifactctl", "init", "--yes")
+    scene.teller.run("artifactctl", "root", "add", "volume", "--name", "data")
+    scene.teller.run("artifactctl", "scan", "data")
+
+
+def _record_where_it_came_from(scene: _Scene) -> None:
+    scale = scene.stage.scale
+    scene.teller.heading("Where did it come from?")
+    scene.teller.say(
+        "Ten response sets were merged into one corpus; the old states came from an older one. Said once, it is",
+        f"known for ever. (The {scale.records:,} records are there, shortened; their {scale.corpus_tokens} tokens are",
+        "declared, and so are the 19 hours.)",
+    )
+    inputs = [word for name in RESPONSE_SETS for word in ("--input", f"data/{props.RESPONSES}/{name}.jsonl")]
+    scene.teller.run(
+        *("artifactctl", "register", f"volume/{props.MERGED_CORPUS}", "--kind", "merged_corpus"),
+        *("--tokens", scale.corpus_tokens, "--records", str(scale.records)),
+        *inputs,
+    )
+    scene.teller.run(
+        *("artifactctl", "register", f"volume/{props.HIDDEN_STATES}", "--kind", "hidden_states"),
+        *("--input", f"data/{props.OLD_CORPUS}", "--run-time", "19h"),
+    )
+    scene.teller.run("artifactctl", "link", f"data/{props.VOCAB_MAP}", "--input", f"data/{props.MERGED_CORPUS}")
+    scene.teller.say("Is every shard whole, and is every record of the merge there?")
+    scene.teller.run("artifactctl", "verify", NAME, f"data/{props.MERGED_CORPUS}")
+
+
+def _ask_whether_it_fits(scene: _Scene) -> None:
+    scene.teller.heading("Does the next extraction fit?")
+    scene.teller.say(
+        "This is where somebody usually makes room first. Three layers of 7,168 channels in bf16 are 42 KiB a token."
+    )
+    scene.teller.run(
+        *("artifactctl", "plan", "extraction", "--corpus", f"data/{props.MERGED_CORPUS}"),
+        *("--model", "kimi-k2.5", "--layers", "2,30,58", "--volume", "data", "--out", PLAN_FILE),
+        ends_with=(ExitCode.DONE, ExitCode.CHECK_FAILED),
+    )
+    plan = json.loads((scene.stage.folder / PLAN_FILE).read_text(encoding="utf-8"))
+    if plan["verdict"] != "fits":
+        scene.teller.say(
+            "On this disk it does not; the answer above says what is missing. The story goes on regardless."
+        )
+        return
+    scene.teller.say("And what has to go for that?")
+    scene.teller.run("artifactctl", "reclaim", "--for", PLAN_FILE)
+    if not scene.stage.why_small:
+        old = format_whole_gib(bytes_as_du_counts(scene.stage.volume / props.HIDDEN_STATES))
+        scene.teller.say(
+            f"Nothing had to be deleted: {format_whole_gib(plan['demand_bytes'])} fit beside the old {old}."
+        )
+
+
+def _preview(scene: _Scene) -> None:
+    scene.teller.heading("Deleting with proof")
+    scene.teller.say(
+        "They want the old states gone all the same. First a look, which writes nothing. One of thirteen guards asks",
+        "for fifteen quiet minutes; here everything is younger, so it is waived: by name, with a reason, on record.",
+    )
+    scene.teller.run(*RECLAIM, "--dry-run")
+
+
+def _be_refused(scene: _Scene) -> None:
+    shard = f"volume/{props.HIDDEN_STATES}/{props.shard_name(117)}"
+    scene.teller.say("Only that somebody is still reading one of the shards.")
+    with reading(scene.stage.folder / shard, folder=scene.stage.folder) as (process_id, said):
+        scene.teller.type("python", SCRIPT_NAME, shard, background=True)
+        scene.teller.show(said)
+        code = scene.teller.run(*RECLAIM, "--yes", ends_with=(ExitCode.REFUSED,))
+        scene.teller.say(
+            f"Exit code {code}: refused, nothing changed. No option waives this one; the reader has to end."
+        )
+        scene.teller.type("kill", str(process_id))
+
+
+def _set_aside_and_restore(scene: _Scene) -> None:
+    scene.teller.heading("It goes, and comes back")
+    scene.teller.say(
+        "Nobody reads now. What goes is first set aside by a rename, which frees nothing and can be undone."
+    )
+    scene.teller.run(*RECLAIM, "--yes")
+    scene.teller.say("Second thoughts: the same files, in the same place.")
+    scene.teller.run("artifactctl", "quarantine", "restore", NAME, "--reason", "second thoughts", "--yes")
+
+
+def _delete_for_good(scene: _Scene) -> None:
+    scene.teller.heading("It goes for good")
+    scene.teller.say("Decided. Every guard is asked again at each of the two steps.")
+    removed = bytes_as_du_counts(scene.stage.volume / props.HIDDEN_STATES)
+    scene.teller.run(*RECLAIM, "--yes")
+    used_before = used_bytes_of(scene.stage.volume)
+    scene.teller.run(
+        *("artifactctl", "quarantine", "purge", NAME, "--reason", "the disk is needed", "--yes"),
+        ends_with=(ExitCode.DONE, ExitCode.PARTLY_DONE),
+    )
+    scene.teller.run("df", "-h", "volume")
+    if scene.stage.why_small:
+        return
+    reckoning = Reckoning(
+        used_before_bytes=used_before,
+        removed_bytes=removed,
+        used_now_bytes=used_bytes_of(scene.stage.volume),
+    )
+    scene.teller.say(*reckoning.lines())
+
+
+def _ask_what_happened(scene: _Scene) -> None:
+    scene.teller.heading("Months later: what happened to the old hidden states?")
+    scene.teller.run("artifactctl", "audit", "ls", "--artifact", NAME)
+    scene.teller.say("And did nobody change that answer? Every event carries the hash of the one before.")
+    scene.teller.run("artifactctl", "audit", "verify")

@@ -1,0 +1,56 @@
+"""Where the story happens: a folder of its own, with the large volume in it or a small folder in its place.
+
+What goes away how: children end with their pipes or are killed, the volume is unmounted, the folder is removed. After
+SIGINT, SIGTERM, SIGHUP and any error that is done here; after SIGKILL the kernel ends the mount and the loop device
+(`private_mounts`), and a folder with a small catalog is all that stays.
+"""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from artifactctl.demonstration.scale import A_HUNDRED_THOUSANDTH, AS_IT_HAPPENED, Scale
+from artifactctl.demonstration.sparse_volume import NoVolumeHere, sparse_volume
+from artifactctl.domain.errors import UsageError
+
+FOLDER_PREFIX = "artifactctl-demo-"
+NO_CONFIGURATION = "# The story starts from nothing: no configuration further up applies below this folder.\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """`folder` holds everything; `volume` is the folder in it that the tool will manage.
+
+    `why_small`: why the story is told small, "" when it is told as it happened.
+    """
+
+    folder: Path
+    volume: Path
+    scale: Scale
+    why_small: str = ""
+
+
+@contextmanager
+def staged(place: Path | None) -> Iterator[Stage]:
+    """Yield a stage below `place` (default: where temporary files go); nothing of it is left afterwards."""
+    with ExitStack() as stack:
+        try:
+            made = tempfile.TemporaryDirectory(prefix=FOLDER_PREFIX, dir=place)
+        except OSError as error:
+            raise UsageError(
+                f"no folder can be made in {error.filename and Path(error.filename).parent}: {error.strerror}",
+                remedy="name a folder you may write to with --dir",
+            ) from error
+        # A managed root is never reached through a link, so that the folder is called by its real name.
+        folder = Path(stack.enter_context(made)).resolve()
+        (folder / "artifactctl.toml").write_text(NO_CONFIGURATION, encoding="utf-8")
+        try:
+            volume = stack.enter_context(sparse_volume(folder))
+        except NoVolumeHere as reason:
+            volume = folder / "volume"
+            volume.mkdir()
+            yield Stage(folder=folder, volume=volume, scale=A_HUNDRED_THOUSANDTH, why_small=str(reason))
+        else:
+            yield Stage(folder=folder, volume=volume, scale=AS_IT_HAPPENED)
