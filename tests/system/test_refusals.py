@@ -122,7 +122,9 @@ def test_a_lock_on_the_folder_itself_counts_as_a_lease(site: Site) -> None:
     assert site.set_aside(name)["outcome"] == "quarantined"
 
 
-@pytest.mark.parametrize("held", ["run/ckpt", "run", "run/ckpt/inner"], ids=["itself", "its parent", "something inside"])
+@pytest.mark.parametrize(
+    "held", ["run/ckpt", "run", "run/ckpt/inner"], ids=["itself", "its parent", "something inside"]
+)
 def test_a_hold_on_it_above_it_or_below_it_is_honoured(site: Site, held: str) -> None:
     for folder in ("run", "run/ckpt", "run/ckpt/inner", "new"):
         model_folder(site.root / folder)
