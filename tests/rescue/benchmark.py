@@ -1,7 +1,7 @@
 """How long first aid takes on a large tree, run by hand: `python -m tests.rescue.benchmark FOLDER [FILES]`.
 
-Makes FILES (200,000) small files below FOLDER/tree, unless they are there already, in the layouts of the field, starts a
-writer beside them, and runs the command three times. Prints seconds from start to exit, and how much was seen.
+Makes FILES (200,000) small files below FOLDER/tree, unless they are there already, as dumps of one sample a file,
+starts a writer beside them, and runs the command three times. Prints seconds from start to exit, and what was seen.
 """
 
 import json
@@ -14,7 +14,13 @@ from pathlib import Path
 
 RUNS = 3
 PER_FOLDER = 2000
-WRITER = "import sys, time\nwith open(sys.argv[1], 'wb', buffering=0) as f:\n while True: f.write(bytes(2**19)); time.sleep(.1)"
+WRITER = """
+import sys, time
+with open(sys.argv[1], "wb", buffering=0) as file:
+    while True:
+        file.write(bytes(2**19))
+        time.sleep(0.1)
+"""
 
 
 def make_tree(top: Path, files: int) -> None:
@@ -52,10 +58,12 @@ def main() -> None:
     tree = folder / "tree"
     if not tree.exists():
         make_tree(tree, int(sys.argv[2]) if len(sys.argv) > 2 else 200_000)
-    with tempfile.NamedTemporaryFile(dir=folder) as target:
-        with subprocess.Popen([sys.executable, "-c", WRITER, target.name]) as writer:
-            measure(tree)
-            writer.kill()
+    with (
+        tempfile.NamedTemporaryFile(dir=folder) as target,
+        subprocess.Popen([sys.executable, "-c", WRITER, target.name]) as writer,
+    ):
+        measure(tree)
+        writer.kill()
 
 
 if __name__ == "__main__":
