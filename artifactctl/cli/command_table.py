@@ -105,6 +105,10 @@ SECTIONS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
                 "Compare catalog and disk, and explain unfinished operations; exits 3 when something is wrong.",
             ),
             "audit": (f"{_FOLDER}.audit:audit", "Ask what happened, and prove that nobody changed the answer."),
+            "report": (
+                f"{_FOLDER}.report:report",
+                "Report on the whole stock: volumes, what could go and why not, quarantine, holds, lineage, events.",
+            ),
             "metrics": (
                 f"{_FOLDER}.metrics:metrics",
                 "Print figures for Prometheus: bytes, volumes, quarantine, promises, last acts.",
