@@ -96,6 +96,10 @@ SECTIONS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
                 f"{_FOLDER}.doctor:doctor",
                 "Compare catalog and disk, and explain unfinished operations; exits 3 when something is wrong.",
             ),
+            "catalog": (
+                f"{_FOLDER}.catalog:catalog",
+                "Back the catalog up, put a backup in its place, or export what it knows.",
+            ),
             "audit": (f"{_FOLDER}.audit:audit", "Ask what happened, and prove that nobody changed the answer."),
         },
     ),

@@ -1,6 +1,7 @@
 """Writing a file that a person asked for with `--out`."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from artifactctl.domain.errors import UsageError
@@ -18,3 +19,18 @@ def save_text(path: bytes, text: str) -> None:
         raise UsageError(
             f"{place} cannot be written: {error.strerror}", remedy="name another file with --out"
         ) from error
+
+
+def save_stream(path: bytes, pieces: Iterable[str]) -> None:
+    """Write the pieces one after the other; the file is there, or replaced, only once it is complete."""
+    from artifactctl.catalog.publishing import partial_file, publish_over
+
+    place = Path(os.fsdecode(path))
+    try:
+        with partial_file(place) as partial:
+            with partial.open("w", encoding="utf-8") as file:
+                for piece in pieces:
+                    file.write(piece)
+            publish_over(partial, place)
+    except OSError as error:
+        raise UsageError(f"{place} cannot be written: {error.strerror}", remedy="name another file") from error
