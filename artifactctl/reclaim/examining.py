@@ -71,7 +71,7 @@ def _catalog_findings(workplace: Workplace, reading: Reading) -> Iterator[Findin
     identity = reading.identity()
     if not identity.is_confirmed:
         yield Finding(
-            what=f"it was restored from a backup (epoch {identity.epoch}) and nobody has confirmed it: nothing is removed",
+            what=f"it was restored from a backup (epoch {identity.epoch}) and is not confirmed: nothing is removed",
             object="catalog",
             remedy=CONFIRM,
             repairable=True,
