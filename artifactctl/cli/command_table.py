@@ -76,6 +76,10 @@ SECTIONS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
                 "Carry out a saved plan, step by step, looking again before each.",
             ),
             "quarantine": (f"{_FOLDER}.quarantine:quarantine", "See, restore and purge what was set aside."),
+            "guard": (
+                f"{_FOLDER}.guard:guard",
+                "Pause a running job before the disk is full, and let it go on when there is room.",
+            ),
             "why": (
                 f"{_FOLDER}.why:why",
                 "Say whether an artifact may go, every reason against it, and what would change that.",
