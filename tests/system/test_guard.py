@@ -20,9 +20,12 @@ import os, sys, time
 if os.fork() == 0:
     file = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     while True:
-        os.write(file, os.urandom(1 << 19))
-        os.fsync(file)
-        time.sleep(0.02)
+        try:
+            os.write(file, os.urandom(1 << 19))
+            os.fsync(file)
+        except OSError:  # once nobody watches any more, the volume does become full
+            pass
+        time.sleep(0.1)
 os.wait()
 """
 
@@ -45,12 +48,12 @@ def processes():
 
 
 @pytest.fixture
-def guarded(processes, cli, volumes):
+def guarded(volumes, cli, processes):
     """Return a function that starts a job filling a volume and a guard over it."""
 
     def start(kind=FilesystemKind.TMPFS):
         volume = volumes(kind)
-        (volume.mount / "old").write_bytes(os.urandom(volume.available_bytes() // 3))
+        (volume.mount / "old").write_bytes(os.urandom(volume.available_bytes() - 45 * MIB))
         job = processes([sys.executable, "-c", JOB, str(volume.mount / "shard")])
         words = ["--pid", str(job.pid), "--path", str(volume.mount), "--pause-below", "16MiB", "--json"]
         guard = processes(
@@ -120,13 +123,13 @@ def test_a_guard_that_is_ended_leaves_the_job_running_and_says_so(guarded, numbe
     assert "goes on: the watch has ended" in err
 
 
-def test_a_job_that_writes_elsewhere_is_watched_with_a_warning(processes, cli, tmpfs_volume, tmp_path):
+def test_a_job_that_writes_elsewhere_is_watched_with_a_warning(tmpfs_volume, cli, processes, tmp_path):
     job = processes([sys.executable, "-c", JOB, str(tmp_path / "shard")])
     words = ["--pid", str(job.pid), "--path", str(tmpfs_volume.mount), "--pause-below", "1MiB"]
     guard = processes(
         [sys.executable, "-m", "artifactctl", "guard", *words], env=cli.environment, stderr=subprocess.PIPE
     )
-    time.sleep(2)
+    time.sleep(4)
     os.killpg(job.pid, signal.SIGKILL)
     _, err = guard.communicate(timeout=30)
 
@@ -134,7 +137,7 @@ def test_a_job_that_writes_elsewhere_is_watched_with_a_warning(processes, cli, t
     assert f"warning: process {job.pid} has no file open for writing" in err
 
 
-def test_a_process_of_another_user_is_refused(processes, cli_of_nobody, tmpfs_volume):
+def test_a_process_of_another_user_is_refused(tmpfs_volume, cli_of_nobody, processes):
     job = processes(["sleep", "60"])
 
     refused = cli_of_nobody("guard", "--pid", str(job.pid), "--path", str(tmpfs_volume.mount), "--pause-below", "1MiB")
@@ -144,7 +147,7 @@ def test_a_process_of_another_user_is_refused(processes, cli_of_nobody, tmpfs_vo
     assert "sudo" in refused.stderr
 
 
-def test_thresholds_above_the_volume_are_refused(processes, cli, tmpfs_volume):
+def test_thresholds_above_the_volume_are_refused(tmpfs_volume, cli, processes):
     job = processes(["sleep", "60"])
 
     refused = cli("guard", "--pid", str(job.pid), "--path", str(tmpfs_volume.mount), "--pause-below", "60MiB")
