@@ -30,7 +30,7 @@ lint: $(TEST_STAMP)
 	$(IN_VENV)/ruff check .
 	$(IN_VENV)/ruff format --check .
 	$(IN_VENV)/mypy
-	$(IN_VENV)/mypy --package tests.bench --package tests.house --package tests.packaging --package tests.system
+	$(IN_VENV)/mypy --package tests.bench --package tests.house --package tests.packaging
 	$(IN_VENV)/lint-imports
 
 # One pytest run for everything, so that its summary is the last line. The sandbox is left out without root; the

@@ -4,7 +4,16 @@ Each event is stored as the exact text that was hashed, and its text names the h
 update or delete events; verification finds it when somebody went around that.
 """
 
-from artifactctl.audit.log import append, event, events, export_lines
+from artifactctl.audit.log import append, event, events, export_lines, head, last_of_each_action, newest
 from artifactctl.audit.verification import verify
 
-__all__ = ["append", "event", "events", "export_lines", "verify"]
+__all__ = [
+    "append",
+    "event",
+    "events",
+    "export_lines",
+    "head",
+    "last_of_each_action",
+    "newest",
+    "verify",
+]

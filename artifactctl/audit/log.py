@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
-from sqlalchemy import Connection, Row, Select, insert, select, update
+from sqlalchemy import Connection, Row, Select, func, insert, select, update
 
 from artifactctl.audit import chain
 from artifactctl.audit.schema import audit_event, audit_head
-from artifactctl.domain.audit import AuditEntry, AuditEvent
+from artifactctl.domain.audit import AuditEntry, AuditEvent, AuditHead
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ROWS_AT_A_TIME = 1_000
@@ -61,6 +61,25 @@ def event(connection: Connection, event_id: int) -> AuditEvent | None:
     statement = select(audit_event.c.body, audit_event.c.hash).where(audit_event.c.id == event_id)
     row = connection.execute(statement).one_or_none()
     return None if row is None else chain.parse(row.body, row.hash)
+
+
+def head(connection: Connection) -> AuditHead:
+    """Return what the chain says of its end, unproven; `verify` proves it."""
+    row = connection.execute(select(audit_head)).one()
+    return AuditHead(events=row.events, hash=row.hash)
+
+
+def newest(connection: Connection, count: int) -> tuple[AuditEvent, ...]:
+    """Return the last `count` events, newest first."""
+    statement = select(audit_event.c.body, audit_event.c.hash).order_by(audit_event.c.id.desc()).limit(count)
+    return tuple(chain.parse(row.body, row.hash) for row in connection.execute(statement))
+
+
+def last_of_each_action(connection: Connection) -> dict[str, datetime]:
+    """Return when each kind of act was last recorded, by its name."""
+    last = func.max(audit_event.c.at_microseconds)
+    statement = select(audit_event.c.action, last).group_by(audit_event.c.action).order_by(audit_event.c.action)
+    return {action: _EPOCH + timedelta(microseconds=at) for action, at in connection.execute(statement)}
 
 
 def export_lines(connection: Connection) -> Iterator[str]:

@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from sqlalchemy import case, insert, literal, select, update
+from sqlalchemy import insert, select
 from sqlalchemy.exc import DBAPIError
 
 from artifactctl.catalog import ballast, members, versions
-from artifactctl.catalog.columns import Instant
 from artifactctl.catalog.engine import Engines, connect, explain, keep_spare_pages, may_lack_space
 from artifactctl.catalog.failures import CatalogFull, CatalogMissing
 from artifactctl.catalog.filesystem import is_usable_file, prepare_files
+from artifactctl.catalog.identity_changes import note_change
 from artifactctl.catalog.location import Location, parse_location
 from artifactctl.catalog.members import Member
 from artifactctl.catalog.reading import Reading
@@ -34,11 +34,17 @@ class Catalog:
         self._has_written = False
         self.location = location.shown
         with self.reading() as reading:
-            identity = reading.connection.execute(select(catalog_identity)).one()
-        self.lineage_id: str = identity.lineage_id
-        self.epoch: int = identity.epoch
+            identity = reading.identity()
+        self.lineage_id = identity.lineage_id
+        self.epoch = identity.epoch
         self.clock_is_behind = now < identity.written_at
         """Whether the clock is behind the last write: nothing may expire by such a clock."""
+
+    def look_up_epoch(self) -> int:
+        """Read the epoch again, after it was raised, and return it."""
+        with self.reading() as reading:
+            self.epoch = reading.identity().epoch
+        return self.epoch
 
     def close(self) -> None:
         """Close every connection."""
@@ -62,13 +68,7 @@ class Catalog:
         """
         with _explained(self._where), self._engines.writers.begin() as connection:
             # First of all, so that on every database one writer waits for the other before it has read anything.
-            latest = catalog_identity.c.written_at
-            connection.execute(
-                update(catalog_identity).values(
-                    revision=catalog_identity.c.revision + 1,
-                    written_at=case((latest < literal(now, Instant), literal(now, Instant)), else_=latest),
-                )
-            )
+            note_change(connection, now)
             self._has_written = True
             yield Writing(connection, actor=actor, now=now)
 
@@ -143,7 +143,13 @@ def _bring_up(engines: Engines, now: datetime) -> None:
         if connection.execute(select(catalog_identity.c.id)).first() is None:
             connection.execute(
                 insert(catalog_identity).values(
-                    id=1, lineage_id=str(uuid.uuid4()), epoch=1, revision=1, created_at=now, written_at=now
+                    id=1,
+                    lineage_id=str(uuid.uuid4()),
+                    epoch=1,
+                    revision=1,
+                    created_at=now,
+                    written_at=now,
+                    lineage_confirmed_at=now,
                 )
             )
 

@@ -4,7 +4,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from artifactctl.catalog.location import parse_location
+from artifactctl.catalog.location import parse_location, sqlite_address
 from artifactctl.domain.errors import UsageError
 
 
@@ -19,10 +19,6 @@ def copy_catalog(location: str, to: Path) -> None:
             f"{where.shown} is not a file, so it cannot be tried out in a copy",
             remedy="register the path first: `artifactctl root add`, then `artifactctl scan`",
         )
-    source = f"file:{_quoted(where.path)}?mode=ro"
+    source = sqlite_address(where.path, mode="ro")
     with closing(sqlite3.connect(source, uri=True)) as original, closing(sqlite3.connect(to)) as copy:
         original.backup(copy)
-
-
-def _quoted(path: Path) -> str:
-    return "".join(c if c not in "%?#" else f"%{ord(c):02x}" for c in str(path))

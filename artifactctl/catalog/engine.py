@@ -7,10 +7,9 @@ Why a reader stays open until the writers have closed: the last connection that 
 and with it the space that lets a small commit succeed on a full disk. A read-only connection cannot remove it.
 """
 
-import os
 import sqlite3
 from dataclasses import dataclass
-from urllib.parse import quote_from_bytes
+from pathlib import Path
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine.interfaces import DBAPIConnection
@@ -18,7 +17,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from artifactctl.catalog.failures import CatalogDamaged, CatalogFull, CatalogUnusable, NotACatalog
-from artifactctl.catalog.location import Location
+from artifactctl.catalog.location import Location, sqlite_address
 from artifactctl.domain.errors import ArtifactctlError, Busy, UsageError
 
 _FEW_PAGES = 128
@@ -67,7 +66,7 @@ def connect(location: Location, *, lock_wait_seconds: float) -> Engines:
 
 
 def _sqlite(location: Location, *, mode: str, lock_wait_seconds: float) -> Engine:
-    address = f"file:{quote_from_bytes(os.fsencode(location.path or ''))}?mode={mode}"
+    address = sqlite_address(location.path or Path(), mode=mode)
 
     def opened() -> sqlite3.Connection:
         return sqlite3.connect(

@@ -35,6 +35,14 @@ class CatalogUnusable(ArtifactctlError):
     """The operating system or the database server refused to open, read or write the catalog."""
 
 
+class CopyFailed(ArtifactctlError):
+    """A copy of the catalog could not be made or put in place; what was there before is unchanged."""
+
+
+class FileTaken(Refused):
+    """Something is at the path to which a new file was to be written."""
+
+
 class UnknownObject(UsageError):
     """A name or number that the catalog does not hold."""
 

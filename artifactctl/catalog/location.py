@@ -1,7 +1,9 @@
 """Where a catalog is: a file, or a database by its URL."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote_from_bytes
 
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
@@ -34,6 +36,11 @@ def parse_location(text: str | Path) -> Location:
         return _file(Path(url.database))
     url = url.set(drivername=_DRIVERS.get(url.drivername, url.drivername))
     return Location(url=url, path=None, shown=url.render_as_string(hide_password=True))
+
+
+def sqlite_address(path: Path, *, mode: str) -> str:
+    """Return the address by which SQLite opens a file; `mode` is ro or rw, neither of which makes one."""
+    return f"file:{quote_from_bytes(os.fsencode(path))}?mode={mode}"
 
 
 def _file(path: Path) -> Location:

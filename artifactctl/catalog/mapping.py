@@ -23,6 +23,7 @@ from artifactctl.domain.artifacts import (
 )
 from artifactctl.domain.ledger import (
     Approval,
+    CatalogIdentity,
     KnownHost,
     KnownVolume,
     Measurement,
@@ -35,6 +36,18 @@ from artifactctl.domain.ledger import (
 from artifactctl.domain.operations import JournalEvent
 
 AnyRow = Row[*tuple[Any, ...]]
+
+
+def to_identity(row: AnyRow) -> CatalogIdentity:
+    """Return the row of `catalog_identity` as a value."""
+    return CatalogIdentity(
+        lineage_id=row.lineage_id,
+        epoch=row.epoch,
+        revision=row.revision,
+        created_at=row.created_at,
+        written_at=row.written_at,
+        lineage_confirmed_at=row.lineage_confirmed_at,
+    )
 
 
 def to_host(row: AnyRow) -> KnownHost:

@@ -74,14 +74,16 @@ def break_lease(writing: "Writing", lease_id: str, reason: str) -> None:
         raise StateChanged(f"the lease {lease_id} on {known.artifact_name} is over already")
 
 
-def place_hold(writing: "Writing", artifact_id: int, reason: str, until: datetime | None) -> Hold:
+def place_hold(
+    writing: "Writing", artifact_id: int, reason: str, until: datetime | None, placed_by: str, placed_at: datetime
+) -> Hold:
     """Keep the artifact until the hold is released."""
     artifact_queries.require(writing.connection, artifact_id)
     statement = insert(hold).values(
         artifact_id=artifact_id,
         reason=reason,
-        actor=writing.actor,
-        placed_at=writing.now,
+        actor=placed_by,
+        placed_at=placed_at,
         until=until,
         released_by="",
         release_reason="",

@@ -14,6 +14,7 @@ from artifactctl.catalog import (
     work_queries,
 )
 from artifactctl.catalog.artifact_queries import BYTES_AT_PATH
+from artifactctl.catalog.mapping import to_identity
 from artifactctl.catalog.schema import catalog_identity
 from artifactctl.domain.artifacts import (
     Artifact,
@@ -29,6 +30,7 @@ from artifactctl.domain.artifacts import (
 )
 from artifactctl.domain.ledger import (
     Approval,
+    CatalogIdentity,
     KnownHost,
     KnownVolume,
     Measurement,
@@ -46,6 +48,10 @@ class Reading:
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
+
+    def identity(self) -> CatalogIdentity:
+        """Return which catalog this is, and whether a person stands behind it."""
+        return to_identity(self.connection.execute(select(catalog_identity)).one())
 
     def revision(self) -> int:
         """Return a number that every write raises."""

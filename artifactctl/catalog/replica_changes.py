@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 _OCCUPIES = (ReplicaState.BUILDING, ReplicaState.LIVE)
 _SET_ASIDE = (
-    ReplicaState.QUARANTINING,
     ReplicaState.QUARANTINED,
     ReplicaState.RESTORING,
     ReplicaState.PURGING,

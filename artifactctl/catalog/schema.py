@@ -39,6 +39,7 @@ catalog_identity = Table(
     Column("revision", Identifier, nullable=False),
     Column("created_at", Instant, nullable=False),
     Column("written_at", Instant, nullable=False),
+    Column("lineage_confirmed_at", Instant),
     CheckConstraint("id = 1", name="one_row"),
 )
 

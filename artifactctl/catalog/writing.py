@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 
 from artifactctl.catalog import (
     artifact_changes,
+    identity_changes,
     lineage_changes,
     members,
     place_changes,
@@ -46,6 +47,16 @@ class Writing(Reading):
         super().__init__(connection)
         self.actor = actor
         self.now = now
+
+    # which catalog it is
+
+    def raise_epoch(self, epoch: int) -> None:
+        """Set a higher epoch; the lineage counts as unconfirmed from then on. StateChanged when it is not higher."""
+        identity_changes.raise_epoch(self, epoch)
+
+    def confirm_lineage(self) -> None:
+        """Record that a person stands behind this catalog."""
+        identity_changes.confirm_lineage(self)
 
     # machines and places
 
@@ -225,7 +236,8 @@ class Writing(Reading):
     ) -> None:
         """Compare and set; StateChanged when the replica is in no expected state. `relative`: it moved to that path.
 
-        Raises the generation on quarantine and on coming back to life from one.
+        Raises the generation on quarantine and on coming back to life from one; one that was announced and
+        never happened (`quarantining` to `live`) changes nothing.
         """
         replica_changes.change_state(self, replica_id, expected=expected, to=to, relative=relative)
 
@@ -275,9 +287,19 @@ class Writing(Reading):
         """End somebody's lease. The caller has proven that its holder is gone."""
         promise_changes.break_lease(self, lease_id, reason)
 
-    def place_hold(self, artifact_id: int, *, reason: str, until: datetime | None = None) -> Hold:
-        """Keep the artifact until the hold is released."""
-        return promise_changes.place_hold(self, artifact_id, reason, until)
+    def place_hold(
+        self,
+        artifact_id: int,
+        *,
+        reason: str,
+        until: datetime | None = None,
+        placed_by: str = "",
+        placed_at: datetime | None = None,
+    ) -> Hold:
+        """Keep the artifact until the hold is released; `placed_by` and `placed_at` are those of a hold found again."""
+        return promise_changes.place_hold(
+            self, artifact_id, reason, until, placed_by or self.actor, placed_at or self.now
+        )
 
     def release_hold(self, hold_id: int, *, reason: str) -> None:
         """Release a hold; StateChanged when it was released before."""

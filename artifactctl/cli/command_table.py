@@ -67,6 +67,10 @@ SECTIONS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
     (
         "Make room",
         {
+            "rescue": (
+                f"{_FOLDER}.rescue:rescue",
+                "Look at a filling disk: who writes, when it is full, what could go.",
+            ),
             "reclaim": (
                 f"{_FOLDER}.reclaim:reclaim",
                 "Free space with proof: preview it, or move it to quarantine after a question.",
@@ -101,6 +105,10 @@ SECTIONS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
                 "Compare catalog and disk, and explain unfinished operations; exits 3 when something is wrong.",
             ),
             "audit": (f"{_FOLDER}.audit:audit", "Ask what happened, and prove that nobody changed the answer."),
+            "metrics": (
+                f"{_FOLDER}.metrics:metrics",
+                "Print figures for Prometheus: bytes, volumes, quarantine, promises, last acts.",
+            ),
         },
     ),
 )

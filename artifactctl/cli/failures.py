@@ -80,7 +80,8 @@ def _sentence(message: str) -> str:
 
 def _with_traceback(code: int, arguments: Sequence[str]) -> int:
     """Print the traceback of the error in hand when `--debug` was given; return `code`."""
-    if "--debug" in arguments or os.environ.get("ARTIFACTCTL_DEBUG"):
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    if "--debug" in own or os.environ.get("ARTIFACTCTL_DEBUG"):
         import traceback
 
         tell(traceback.format_exc().rstrip())

@@ -60,3 +60,11 @@ class AuditVerification:
     events: int
     head: str
     problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditHead:
+    """The newest event of the chain: its hash ("" before the first) and how many events there are."""
+
+    events: int
+    hash: str

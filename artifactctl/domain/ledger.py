@@ -10,6 +10,26 @@ from artifactctl.domain.operations import JournalEvent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogIdentity:
+    """Which catalog it is. `lineage_id` is drawn once; `epoch` is raised whenever a backup takes a catalog's place.
+
+    `revision` is raised by every write. `lineage_confirmed_at` is None from a restore until a person confirms it.
+    """
+
+    lineage_id: str
+    epoch: int
+    revision: int
+    created_at: datetime
+    written_at: datetime
+    lineage_confirmed_at: datetime | None
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether what this catalog says about lineage and holds can be relied on."""
+        return self.lineage_confirmed_at is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KnownHost:
     """A machine the catalog knows. `address` is "" for the machine the catalog was made on, else `ssh://user@host`.
 

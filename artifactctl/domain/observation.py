@@ -4,6 +4,7 @@ These are the facts the guards judge. A field that could not be determined says 
 blind spots): absence of a finding is a finding only where the look was complete.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -79,6 +80,20 @@ class HolderReport:
     def leases_settle_openers(self) -> bool:
         """Whether the kernel itself said that no process has any member open or mapped."""
         return self.lease_answers_for_all_openers and self.leases_granted == self.lease_candidates
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolumeUses:
+    """Who uses what on one filesystem, from one look at all processes; the kernel was not asked about single files.
+
+    `by_inode` holds uses by inode number, `below` those known by path (relative to where the look was asked for).
+    """
+
+    by_inode: Mapping[int, tuple[Holder, ...]]
+    below: tuple[Holder, ...]
+    processes_inspected: int
+    processes_denied: int
+    problems: tuple[str, ...] = ()
 
 
 class ObstacleKind(StrEnum):

@@ -23,11 +23,14 @@ class Confined:
         root = candidate.replica.root
         if place.marker is not MarkerState.MATCHES:
             unreadable = place.marker is MarkerState.UNREADABLE
+            foreign = place.marker is MarkerState.FOREIGN
             return self._no(
                 f"the marker of root `{root.name}` is {place.marker.value}: {place.marker_detail}",
                 Verdict.UNKNOWN if unreadable else Verdict.BLOCKED,
                 ("marker", place.marker.value),
-                remedy="mount the volume, or look at it with `artifactctl doctor`",
+                remedy="`artifactctl doctor` explains it; `artifactctl doctor --repair` confirms a restored catalog"
+                if foreign
+                else "mount the volume, or look at it with `artifactctl doctor`",
             )
         if place.symlinked_component is not None:
             link = shown(place.symlinked_component)

@@ -9,9 +9,9 @@ from artifactctl.domain.activity import Growth, VolumeActivity
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.identity import FileIdentity, HostIdentity, ManagedPath
-from artifactctl.domain.observation import HolderReport, Observation, Referrer, VolumeUsage
+from artifactctl.domain.observation import HolderReport, Observation, Referrer, VolumeUsage, VolumeUses
 from artifactctl.hosts import sightings
-from artifactctl.hosts.probe import activity, deleted, links, machine, observing, reading, volumes, walking
+from artifactctl.hosts.probe import activity, deleted, links, machine, observing, reading, volume_uses, volumes, walking
 from artifactctl.hosts.protocol import DeletedHolder, Listing
 
 
@@ -111,6 +111,11 @@ class LocalLook:
         """Return who uses the file or tree at `path`."""
         with _as_host_failure("look for users of", path):
             return sightings.holder_report(observing.holders_of(path))
+
+    def uses_on_volume(self, path: bytes) -> VolumeUses:
+        """Return who uses what on the filesystem of `path`, from one look for any number of targets."""
+        with _as_host_failure("look for users of", path):
+            return sightings.volume_uses(volume_uses.uses_on_volume_of(path))
 
     def referrers(
         self, roots: Iterable[bytes], targets: Iterable[bytes]

@@ -28,7 +28,7 @@ class EntryType(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One name in a folder, from one lstat. `link_target` is set for symlinks."""
+    """One name in a folder, from one lstat. `link_target` is set for symlinks; `read_ns` 0 means not known."""
 
     name: bytes
     type: EntryType
@@ -39,6 +39,7 @@ class Entry:
     modified_ns: int
     changed_ns: int
     link_target: bytes = b""
+    read_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

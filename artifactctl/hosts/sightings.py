@@ -24,6 +24,7 @@ from artifactctl.domain.observation import (
     SharedExtents,
     TreeSummary,
     VolumeUsage,
+    VolumeUses,
 )
 from artifactctl.hosts.protocol import Entry, EntryType, Listing
 
@@ -90,7 +91,7 @@ def listings(parts: Iterable[Wire]) -> Iterator[Listing]:
 
 
 def _entry(row: list[Any]) -> Entry:
-    name, letter, size, allocated, inode, links, modified_ns, changed_ns, target = row
+    name, letter, size, allocated, inode, links, modified_ns, changed_ns, target, read_ns = row
     return Entry(
         name=os.fsencode(name),
         type=_ENTRY_TYPES[letter],
@@ -101,6 +102,7 @@ def _entry(row: list[Any]) -> Entry:
         modified_ns=modified_ns,
         changed_ns=changed_ns,
         link_target=os.fsencode(target),
+        read_ns=read_ns,
     )
 
 
@@ -147,6 +149,21 @@ def _holder(wire: Wire) -> Holder:
         pid=wire["pid"],
         command=wire["command"],
         detail=wire["detail"],
+    )
+
+
+def volume_uses(wire: Wire) -> VolumeUses:
+    """Return who uses what on a filesystem."""
+    by_inode: dict[int, list[Holder]] = {}
+    for item in wire["uses"]:
+        if item["inode"] is not None:
+            by_inode.setdefault(item["inode"], []).append(_holder(item))
+    return VolumeUses(
+        by_inode={inode: tuple(found) for inode, found in by_inode.items()},
+        below=tuple(_holder(item) for item in wire["uses"] if item["inode"] is None),
+        processes_inspected=wire["processes_inspected"],
+        processes_denied=wire["processes_denied"],
+        problems=tuple(wire["problems"]),
     )
 
 

@@ -1,5 +1,7 @@
 """What was found, against what was declared; nothing declared is unknown, and unknown is not complete."""
 
+import shlex
+
 from artifactctl.domain.artifacts import Artifact, ArtifactKind, Replica
 from artifactctl.inventory.headers import Found
 from artifactctl.inventory.naming import shown
@@ -24,7 +26,8 @@ def _difference(what: str, declared: int | None, found: int | None, path: str, a
     if found is None:
         return [f"{what}: unknown, no member tells them"]
     if declared is None:
-        command = f"artifactctl register {path} --kind {artifact.kind.value} --name {artifact.name} --{what} {found}"
+        words = ("artifactctl", "register", path, "--kind", artifact.kind.value, "--name", artifact.name)
+        command = shlex.join((*words, f"--{what}", str(found)))
         return [f"{what}: unknown, nothing was declared; {found:,} were found (`{command}` declares them)"]
     if declared != found:
         return [f"{what}: {declared:,} were declared, {found:,} were found"]

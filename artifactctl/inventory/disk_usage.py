@@ -101,7 +101,11 @@ class _Tally:
                 )
                 for (kind, state), size in sorted(self._bytes.items())
             ),
-            uncatalogued=tuple(Uncatalogued(path=path, allocated_bytes=size) for path, size in largest if size),
+            uncatalogued=tuple(
+                Uncatalogued(path=path, allocated_bytes=size)
+                for path, size in largest
+                if size and path != self._place.path  # the folder itself is nothing anybody could remove
+            ),
             uncatalogued_bytes=sum(self._uncatalogued.values()),
             problems=tuple(self._problems),
         )

@@ -11,6 +11,7 @@ from artifactctl.domain.artifacts import Artifact, Hold, ReplicaState, Root
 from artifactctl.domain.errors import ArtifactctlError, ExitCode, HostFailure
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.acting import Acting
+from artifactctl.inventory.standing import problem_with
 from artifactctl.report.json_values import dump, json_path
 from artifactctl.report.promises import hold_payload
 
@@ -73,6 +74,10 @@ def mirror_holds(catalog: Catalog, host: Host, roots: Iterable[Root]) -> None:
         contents = {root: holds_below(reading, root) for root in roots if root.host_id in here}
     failed = []
     for root, content in contents.items():
+        # What another epoch mirrored there may name holds that this catalog has never heard of: it stays.
+        if problem := problem_with(host, catalog, root):
+            failed.append(f"{root.name} ({problem})")
+            continue
         try:
             host.mirror(root.path, MIRROR_TOPIC, content)
         except HostFailure as failure:

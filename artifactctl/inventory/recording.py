@@ -87,7 +87,7 @@ class CatalogRecorder:
     def __init__(self, catalog: Catalog, root: Root, *, hostname: str, actor: str, now: datetime) -> None:
         self._catalog = catalog
         self._root = root
-        self._hostname = hostname
+        self.hostname = hostname
         self._actor = actor
         self._now = now
 
@@ -131,7 +131,7 @@ class CatalogRecorder:
             AuditEntry(
                 at=writing.now,
                 actor=writing.actor,
-                host=self._hostname,
+                host=self.hostname,
                 action=action,
                 artifact=name,
                 path=ManagedPath(root=self._root.path, relative=relative).absolute,

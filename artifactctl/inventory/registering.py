@@ -1,64 +1,24 @@
 """Registering by hand: a person says what something is, what it came from and what it cost."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 from artifactctl.catalog import Catalog, PathTaken, Writing
-from artifactctl.catalog.artifact_changes import check_name
-from artifactctl.domain.artifacts import Artifact, ArtifactKind, Replica, ReplicaState, Run, RunState
-from artifactctl.domain.errors import HostFailure, UsageError
+from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, Run, RunState
+from artifactctl.domain.errors import HostFailure
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.failures import NothingThere, UnfitRoot
-from artifactctl.inventory.linking import link_in, supersede_in
+from artifactctl.inventory.linking import Input, inputs_meant, link_in, supersede_in
 from artifactctl.inventory.naming import name_of, shown
 from artifactctl.inventory.outcomes import Outcomes, Progress
 from artifactctl.inventory.recording import CatalogRecorder, NewArtifact, NobodyRecords
+from artifactctl.inventory.statements import STAGES, Statement
 from artifactctl.inventory.stocktaking import Stocktaking
-from artifactctl.inventory.targets import Target, local_roots, require_recorded_volume, target_at
+from artifactctl.inventory.targets import Target, artifact_meant, local_roots, require_recorded_volume, target_at
 from artifactctl.recognition.declarations import Declaration
 
-STAGES: Mapping[ArtifactKind, str] = {
-    ArtifactKind.RESPONSE_SET: "respond",
-    ArtifactKind.MERGED_CORPUS: "merge",
-    ArtifactKind.VOCAB_MAP: "vocab",
-    ArtifactKind.HIDDEN_STATES: "extraction",
-    ArtifactKind.CHECKPOINT: "training",
-    ArtifactKind.DRAFT_MODEL: "training",
-    ArtifactKind.MODEL: "other",
-    ArtifactKind.OTHER: "other",
-}
-"""The stage whose run makes artifacts of a kind."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
-    """What a person says about an artifact. `inputs` are `NAME[:ROLE]`; `kind` None leaves it to recognition."""
-
-    kind: ArtifactKind | None = None
-    name: str = ""
-    inputs: tuple[str, ...] = ()
-    tokens: int | None = None
-    records: int | None = None
-    supersedes: str = ""
-    run_time: timedelta | None = None
-    cost_gpu_hours: float | None = None
-    cost_usd: float | None = None
-    labels: Mapping[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for what, value in (("tokens", self.tokens), ("records", self.records)):
-            if value is not None and value < 0:
-                raise UsageError(f"{what} cannot be negative: {value}", remedy=f"--{what} N")
-        if self.run_time is not None and self.run_time <= timedelta(0):
-            raise UsageError("a run takes longer than no time", remedy="--run-time 19h")
-        if self.name:
-            check_name(self.name)
-
-    @property
-    def tells_of_a_run(self) -> bool:
-        """Whether it says how long making the artifact took, or what it cost."""
-        return not (self.run_time is None and self.cost_gpu_hours is None and self.cost_usd is None)
+__all__ = ["Statement", "register"]
 
 
 def register(
@@ -77,11 +37,12 @@ def register(
     hold or none does. OutsideRoots when the path lies below no managed root.
     """
     target = _target(host, catalog, path)
+    meant = _meant(host, catalog, statement)
     recorder = CatalogRecorder(catalog, target.root, hostname=host.identify().hostname, actor=actor, now=now)
     with catalog.reading() as reading:
         known = reading.artifact_at(target.root.root_id, target.relative)
     if known is not None and any(_is_here(replica, target) for replica in known.replicas):
-        return _restate(host, catalog, recorder, target, known, statement, now=now, actor=actor)
+        return _restate(catalog, recorder, known, statement, meant, now=now, actor=actor)
     _refuse_part_of_another(catalog, target)
     new = _measure(host, catalog, target, statement, progress)
     listed = recorder.list_beforehand(new)
@@ -98,7 +59,23 @@ def register(
             files=new.measured.files,
             member_digest=new.measured.member_digest,
         )
-        return _state(host, writing, recorder, target, artifact, statement)
+        return _state(writing, recorder, artifact, statement, meant)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Meant:
+    """The artifacts that a statement names."""
+
+    inputs: tuple[Input, ...]
+    superseded_id: int | None
+
+
+def _meant(host: Host, catalog: Catalog, statement: Statement) -> _Meant:
+    superseded_id = None
+    if statement.supersedes:
+        with catalog.reading() as reading:
+            superseded_id = artifact_meant(host, reading, statement.supersedes).artifact_id
+    return _Meant(inputs=inputs_meant(host, catalog, statement.inputs), superseded_id=superseded_id)
 
 
 def _target(host: Host, catalog: Catalog, path: bytes) -> Target:
@@ -163,12 +140,11 @@ def _measure(
 
 
 def _restate(
-    host: Host,
     catalog: Catalog,
     recorder: CatalogRecorder,
-    target: Target,
     known: Artifact,
     statement: Statement,
+    meant: _Meant,
     *,
     now: datetime,
     actor: str,
@@ -186,7 +162,7 @@ def _restate(
             writing,
             "restated",
             artifact.name,
-            target.relative,
+            known.replicas[0].relative,
             allocated_bytes=artifact.allocated_bytes,
             name_before=known.name,
             kind_before=known.kind.value,
@@ -194,35 +170,32 @@ def _restate(
             tokens=artifact.tokens,
             records=artifact.records,
         )
-        return _state(host, writing, recorder, target, artifact, statement)
+        return _state(writing, recorder, artifact, statement, meant)
 
 
 def _state(
-    host: Host,
-    writing: Writing,
-    recorder: CatalogRecorder,
-    target: Target,
-    artifact: Artifact,
-    statement: Statement,
+    writing: Writing, recorder: CatalogRecorder, artifact: Artifact, statement: Statement, meant: _Meant
 ) -> Artifact:
     """Record inputs, successor and run within the caller's transaction."""
-    hostname = host.identify().hostname
-    edges = [link_in(host, writing, artifact, word, hostname=hostname) for word in statement.inputs]
-    if statement.supersedes:
-        supersede_in(host, writing, statement.supersedes, artifact.name, hostname=hostname)
+    artifact_id = artifact.artifact_id
+    for item in meant.inputs:
+        link_in(writing, artifact_id, item, hostname=recorder.hostname)
+    if meant.superseded_id is not None:
+        supersede_in(writing, meant.superseded_id, artifact_id, hostname=recorder.hostname)
+    current = writing.artifact_by_id(artifact_id) or artifact
     if statement.tells_of_a_run:
-        run = _add_run(writing, artifact, statement, inputs=[edge.parent_id for edge in edges])
+        run = _add_run(writing, current, statement, inputs=[item.parent_id for item in meant.inputs])
         recorder.audit_in(
             writing,
             "run_recorded",
-            artifact.name,
-            target.relative,
+            current.name,
+            current.replicas[0].relative,
             stage=run.stage,
             duration_seconds=run.duration_seconds,
             cost_gpu_hours=run.cost_gpu_hours,
             cost_usd=run.cost_usd,
         )
-    return writing.artifact_by_id(artifact.artifact_id) or artifact
+    return current
 
 
 def _add_run(writing: Writing, artifact: Artifact, statement: Statement, *, inputs: Sequence[int]) -> Run:

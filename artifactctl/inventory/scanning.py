@@ -7,11 +7,12 @@ from artifactctl.catalog import Catalog
 from artifactctl.domain.stock import ScanReport, together
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.failures import NothingThere, UnknownName
+from artifactctl.inventory.known import AT_ITS_PATH
 from artifactctl.inventory.naming import shown
 from artifactctl.inventory.outcomes import Outcomes, Progress
 from artifactctl.inventory.recording import CatalogRecorder, NobodyRecords, Recorder
 from artifactctl.inventory.stocktaking import Stocktaking
-from artifactctl.inventory.targets import Target, require_recorded_volume, targets_of
+from artifactctl.inventory.targets import Target, local_roots, require_recorded_volume, targets_of
 
 
 def scan(
@@ -52,16 +53,27 @@ def look(
 
 
 def _ready_targets(host: Host, catalog: Catalog, words: Sequence[bytes], accept: Collection[str]) -> tuple[Target, ...]:
-    targets = tuple(dict.fromkeys(_widened(catalog, target) for target in targets_of(host, catalog, words)))
-    with catalog.reading() as reading:
-        for name in accept:
-            if reading.artifact(name) is None:
-                raise UnknownName(f"there is no artifact named {name!r} to accept", remedy="artifactctl ls")
+    asked = [_widened(catalog, target) for target in targets_of(host, catalog, words)]
+    targets = tuple(dict.fromkeys(asked + [target for name in accept for target in _places(host, catalog, name)]))
     for root in dict.fromkeys(target.root for target in targets):
         require_recorded_volume(host, root, catalog_id=catalog.lineage_id)
     for target in targets:
         _require_something(host, catalog, target)
     return tuple(t for t in targets if not any(t != o and o.root == t.root and o.covers(t.relative) for o in targets))
+
+
+def _places(host: Host, catalog: Catalog, name: str) -> list[Target]:
+    """Return where the copies of an artifact are whose drift is to be accepted."""
+    with catalog.reading() as reading:
+        artifact = reading.artifact(name)
+        here = {root.root_id for root in local_roots(host, reading)}
+    if artifact is None:
+        raise UnknownName(f"there is no artifact named {name!r} to accept", remedy="artifactctl ls")
+    return [
+        Target(root=replica.root, relative=replica.relative)
+        for replica in artifact.replicas
+        if replica.root.root_id in here and replica.state in AT_ITS_PATH
+    ]
 
 
 def _widened(catalog: Catalog, target: Target) -> Target:

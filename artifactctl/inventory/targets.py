@@ -106,15 +106,27 @@ def require_recorded_volume(host: Host, root: Root, *, catalog_id: str) -> None:
 
 
 def artifact_meant(host: Host, reading: Reading, word: str) -> Artifact:
-    """Return the artifact with the name, or at the path; UnknownName with similar names otherwise."""
+    """Return the artifact with the name, or at the path; UnknownName with what was perhaps meant otherwise.
+
+    Looks at the machine for a path, so it belongs before a write transaction, not into one.
+    """
     if word and (found := reading.artifact(word)) is not None:
         return found
-    if word.startswith(("/", "./", "../")):
-        path = word.encode("utf-8", "surrogateescape")
-        target = target_at(host, local_roots(host, reading), path)
-        if (found := reading.artifact_at(target.root.root_id, target.relative)) is not None:
-            return found
+    path = word.encode("utf-8", "surrogateescape")
+    if (found := _artifact_at(host, reading, path)) is not None:
+        return found
+    if path.startswith((b"/", b"./", b"../")):
         raise UnknownName(f"no artifact is catalogued at {shown(path)}", remedy=f"artifactctl scan {shown(path)}")
     similar = reading.names_like(word, limit=3) if word else ()
     hint = f"did you mean {', '.join(similar)}?" if similar else "artifactctl ls"
     raise UnknownName(f"there is no artifact named {word!r}", remedy=hint)
+
+
+def _artifact_at(host: Host, reading: Reading, path: bytes) -> Artifact | None:
+    if not path or b"\0" in path:
+        return None
+    try:
+        target = target_at(host, local_roots(host, reading), path)
+    except (OutsideRoots, UnfitRoot):
+        return None
+    return reading.artifact_at(target.root.root_id, target.relative)

@@ -11,7 +11,7 @@ from artifactctl.domain.results import OperationResult, StepResult
 from artifactctl.hosts.protocol import RootLock
 from artifactctl.reclaim.applicability import check_applicable, plan_roots, steps_to_do
 from artifactctl.reclaim.execution import StepExecution
-from artifactctl.reclaim.locking import locked_roots, mirror_operations
+from artifactctl.reclaim.locking import end_what_failed, locked_roots, mirror_operations
 from artifactctl.reclaim.planfile import plan_from_text, plan_to_json
 from artifactctl.reclaim.purging import purge_step
 from artifactctl.reclaim.quarantined import Quarantined, quarantined, roots_of
@@ -39,6 +39,8 @@ def apply_plan(workplace: Workplace, plan: ReclaimPlan, *, reason: str, resume: 
             steps.append(result)
             workplace.say(sentence_for(result))
         interrupted = len(steps) < len(indexes)
+        if any(step.outcome is StepOutcome.FAILED for step in steps):
+            end_what_failed(workplace, plan_roots(workplace, plan), locks)
         mirror_operations(workplace, plan_roots(workplace, plan))
         if plan.purge_now and not interrupted:
             return _purge_of_plan(workplace, batch, steps, reason=reason, locks=locks)

@@ -71,7 +71,13 @@ class StepExecution:
             return self._refused(evidence)
         if seen.identity != step.identity:
             return self._refused(self._stale("another file or folder stands at the path than was planned"))
-        return self._act(artifact, replica, seen, fresh, evidence, lock)
+        try:
+            return self._act(artifact, replica, seen, fresh, evidence, lock)
+        except Refused as refusal:
+            return self._refused((_as_evidence(refusal),))
+        except HostFailure as error:
+            # The journal knows how far it got: recovery, which `apply_plan` runs after the steps, ends it.
+            return self._ended(StepOutcome.FAILED, detail=error.message)
 
     # --- looking and judging -------------------------------------------------------------------------------------
 
@@ -127,31 +133,37 @@ class StepExecution:
     ) -> StepResult:
         host, root = self._work.host, replica.root
         must_hold(lock, root)
-        try:
-            manifest_fingerprint = host.intend(
-                root, self._note(artifact, replica, evidence), sibling=self._step.sibling
-            )
-        except HostFailure as error:
-            return self._ended(StepOutcome.FAILED, detail=error.message)
+        manifest_fingerprint = host.intend(root, self._note(artifact, replica, evidence), sibling=self._step.sibling)
         if manifest_fingerprint != self._step.fingerprint:
             host.abandon(root, self._operation, "changed while its members were listed")
             return self._refused(self._stale("something below changed while its members were being listed"))
-        with self._work.catalog.writing(self._work.actor, self._work.clock()) as writing:
-            current = writing.artifact_by_id(artifact.artifact_id) or artifact
-            now_replica = next(r for r in current.replicas if r.replica_id == replica.replica_id)
-            evidence = self._judge(writing, current, now_replica, seen, fresh)
-            cleared = may_remove(evidence) and now_replica.state is ReplicaState.LIVE
-            if cleared:
-                self._mark(writing, artifact, replica, evidence)
-        if not cleared:
+        try:
+            evidence = self._judge_and_mark(artifact, replica, seen, fresh)
+        except Refused:
+            host.abandon(root, self._operation, "somebody else was faster")
+            raise
+        if not may_remove(evidence):
             host.abandon(root, self._operation, "a guard refused it in the transaction")
             return self._refused(evidence)
         clearance = self._clearance(replica, evidence)
         return self._set_aside(artifact, replica, clearance, lock)
 
+    def _judge_and_mark(
+        self, artifact: Artifact, replica: Replica, seen: Observation, fresh: Freshness
+    ) -> tuple[Evidence, ...]:
+        """Run the guards on what the catalog says in this transaction, and mark `quarantining` when all are clear."""
+        with self._work.catalog.writing(self._work.actor, self._work.clock()) as writing:
+            current = writing.artifact_by_id(artifact.artifact_id) or artifact
+            present = next(r for r in current.replicas if r.replica_id == replica.replica_id)
+            evidence = self._judge(writing, current, present, seen, fresh)
+            if may_remove(evidence):
+                self._mark(writing, artifact, replica, evidence)
+        return evidence
+
     def _mark(self, writing: Writing, artifact: Artifact, replica: Replica, evidence: tuple[Evidence, ...]) -> None:
         step, plan = self._step, self._plan
-        writing.use_step(plan.digest, self._index)
+        if not step_was_abandoned(writing, plan, self._index):
+            writing.use_step(plan.digest, self._index)
         writing.add_operation(
             self._operation,
             replica.replica_id,
@@ -245,7 +257,11 @@ class StepExecution:
     ) -> None:
         event = JournalEvent.RESTORED if action == "quarantine.put_back" else JournalEvent.ABANDONED
         with self._work.catalog.writing(self._work.actor, self._work.clock()) as writing:
-            writing.change_state(replica.replica_id, expected={ReplicaState.QUARANTINING}, to=ReplicaState.LIVE)
+            state = ReplicaState.QUARANTINING
+            if event is JournalEvent.RESTORED:  # it was away: the generation shows it
+                writing.change_state(replica.replica_id, expected={state}, to=ReplicaState.QUARANTINED)
+                state = ReplicaState.QUARANTINED
+            writing.change_state(replica.replica_id, expected={state}, to=ReplicaState.LIVE)
             writing.update_operation(self._operation, state=event)
             record(
                 writing,
@@ -321,6 +337,23 @@ class StepExecution:
             allocated_bytes=self._step.allocated_bytes,
             grace_until=grace_until,
         )
+
+
+def step_was_abandoned(reading: Reading, plan: ReclaimPlan, index: int) -> bool:
+    """Whether the step was begun and never came to the rename: nothing happened, so it may be begun again."""
+    step = plan.steps[index]
+    mine = [
+        operation
+        for operation in reading.operations(artifact_id=step.artifact_id)
+        if operation.plan_digest == plan.digest and operation.step_index == index
+    ]
+    return bool(mine) and all(operation.state is JournalEvent.ABANDONED for operation in mine)
+
+
+def _as_evidence(refusal: Refused) -> Evidence:
+    return Evidence(
+        guard="unchanged", verdict=Verdict.BLOCKED, reason=refusal.message, remedy=refusal.remedy or "make a new plan"
+    )
 
 
 def second_look(workplace: Workplace, replica: Replica, operation: str, fingerprint: str) -> tuple[Evidence, ...]:

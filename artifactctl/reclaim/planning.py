@@ -8,6 +8,7 @@ from artifactctl.domain.observation import Observation, SharedExtents
 from artifactctl.domain.plans import PLAN_LIFETIME, Bound, Cap, ReclaimPlan, ReclaimStep, Refusal
 from artifactctl.domain.verdicts import Evidence, Verdict, may_remove
 from artifactctl.guards import Candidate, Guard, evaluate
+from artifactctl.guards.candidate import RecipeInput
 from artifactctl.policy import Policy
 
 
@@ -47,17 +48,22 @@ def make_plan(
     """Return the plan for `subjects`: steps in the order given, everything else refused with all its evidence.
 
     Two rounds, so that nothing in a plan counts on something else in it: the second round evaluates what the first let
-    through, with those names marked as going together; what the second refuses is not offered again.
+    through, with those names marked as going together; what the second refuses is not offered again. What nobody named
+    and another step would be built again from stays: the big derived thing goes, its small input does not.
     """
     waivers = circumstances.waivers
     first = [s for s in subjects if may_remove(_evidence(guards, s, waivers))]
+    inputs = {i.name: s.candidate.artifact.name for s in first for i in _inputs(s)}
+    kept_as_input = [s for s in first if not s.candidate.named_by_operator and s.candidate.artifact.name in inputs]
+    first = [s for s in first if s not in kept_as_input]
     together = frozenset(s.candidate.artifact.name for s in first)
     judged = [(s, _evidence(guards, _going_with(s, together), waivers)) for s in subjects]
     through = [(s, e) for s, e in judged if s in first and may_remove(e)]
     caps = _caps([s for s, _ in through], policy)
     cap_evidence = within_caps(caps)
     steps: tuple[ReclaimStep, ...] = ()
-    refused = [_refusal(s, e) for s, e in judged if not (s in first and may_remove(e))]
+    refused = [_refusal(s, e) for s, e in judged if s not in kept_as_input and not (s in first and may_remove(e))]
+    refused += [_refusal(s, (_needed_by(inputs[s.candidate.artifact.name]),)) for s in kept_as_input]
     if cap_evidence.permits_removal:
         steps = tuple(_step(s, (*e, cap_evidence)) for s, e in through)
     else:
@@ -126,6 +132,21 @@ def _going_with(subject: Subject, names: frozenset[str]) -> Subject:
     if successor is not None:
         successor = replace(successor, in_same_plan=successor.in_same_plan or successor.name in others)
     return replace(subject, candidate=replace(candidate, recipe=recipe, successor=successor))
+
+
+def _inputs(subject: Subject) -> tuple[RecipeInput, ...]:
+    recipe = subject.candidate.recipe
+    return recipe.inputs if recipe is not None else ()
+
+
+def _needed_by(name: str) -> Evidence:
+    return Evidence(
+        guard="recoverable",
+        verdict=Verdict.BLOCKED,
+        reason=f"{name}, which goes in this plan, would be built again from it",
+        facts=(("input_of", name),),
+        remedy="name it to give it up instead",
+    )
 
 
 def _refusal(subject: Subject, evidence: tuple[Evidence, ...]) -> Refusal:

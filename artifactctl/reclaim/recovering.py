@@ -88,6 +88,9 @@ def _bring_in_line(
             writing.update_operation(known.operation_id, state=event)
             replica = _replica(writing, known)
             if replica is not None and replica.state in _IN_BETWEEN and replica.state is not _STATE_AFTER[event]:
+                if event is JournalEvent.RESTORED and replica.state is ReplicaState.QUARANTINING:
+                    aside = ReplicaState.QUARANTINED  # it was away: the generation shows it
+                    writing.change_state(replica.replica_id, expected=_IN_BETWEEN, to=aside)
                 writing.change_state(
                     replica.replica_id, expected=_IN_BETWEEN, to=_STATE_AFTER[event], relative=relative
                 )

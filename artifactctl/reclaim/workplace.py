@@ -46,8 +46,13 @@ class Workplace:
         return CatalogStamp(lineage_id=self.catalog.lineage_id, epoch=self.catalog.epoch)
 
     def trust(self, reading: Reading) -> Trust:
-        """Return what cannot be relied on now; a clock behind the last write lets nothing expire."""
-        return Trust(clock=self.clock() >= reading.last_written_at() - CLOCK_SLACK)
+        """Return what can be relied on now: a restored catalog not at all; a clock behind lets nothing expire."""
+        identity = reading.identity()
+        return Trust(
+            lineage=identity.is_confirmed,
+            clock=self.clock() >= identity.written_at - CLOCK_SLACK,
+            hostname=self.host.identify().hostname,
+        )
 
     def fresh(self, reading: Reading, subjects: Iterable[tuple[Artifact, Replica]]) -> Freshness:
         """Look at every replica that decisions about `subjects` rest on, each once."""

@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 from artifactctl.domain.artifacts import ArtifactKind
+from artifactctl.domain.errors import HostFailure
 from artifactctl.recognition.safetensors_header import TornHeader, read_header
 from artifactctl.recognition.seen import readable
 from artifactctl.recognition.sightings import Layout, Sighting
@@ -106,6 +107,8 @@ def _torn(view: FolderView) -> list[str]:
                 read_header(view.read, view.path(name), view.files[name])
             except TornHeader as torn:
                 problems.append(f"{readable(name)}: {torn}")
+            except HostFailure as failure:
+                problems.append(f"{readable(name)}: cannot be read: {failure.message}")
     return problems
 
 

@@ -38,7 +38,7 @@ _MODEL_EXTRAS = re.compile(
     rb"|\w+_(?:processor|processing|utils|tokenizer)\.py"
     rb"|[^/]+\.(?:md|png|jpg|jpeg|svg|pdf|onnx|gguf)|(?:figures|assets|docs)/.+"
 )
-_TRANSIENT = re.compile(rb".*(?:\.lock|\.partial|\.part|\.incomplete|\.tmp|\.temp)")
+_TRANSIENT = (b".lock", b".partial", b".part", b".incomplete", b".tmp", b".temp")
 
 _ROWS_FOLDER = re.compile(rb"rows_\d+-\d+")
 
@@ -74,4 +74,4 @@ def takes_folder(layout: Layout, inner: bytes) -> bool:
 
 def is_transient(name: bytes) -> bool:
     """Whether the name is one that writers give to locks and half-written files."""
-    return _TRANSIENT.fullmatch(name) is not None
+    return name.endswith(_TRANSIENT)

@@ -96,18 +96,22 @@ def survey(
     read: Read,
     catalogued: Catalogued | None = None,
     declared: Declaration | None = None,
+    *,
+    counts_content: bool = True,
 ) -> Iterator[FolderSurveyed | ArtifactEnded]:
     """Yield every folder with what belongs to what, and the end of every folder artifact.
 
     `relative` b"" is the managed root itself, which is never an artifact. What a person declares to be one artifact is
-    one, with every file below it that is not another artifact's.
+    one, with every file below it that is not another artifact's. `counts_content` false: records and tokens are not
+    counted, and only the headers that recognising needs are read.
     """
     known = catalogued or NothingCatalogued()
     stack: list[OpenArtifact] = []
     for folder in folders:
         while stack and not folder.relative.startswith(stack[-1].relative + b"/"):
             yield ArtifactEnded(artifact=stack.pop())
-        surveyor = _FolderSurvey(folder, read, known, stack[-1] if stack else None, declared)
+        view = FolderView.of(folder, read, counts_content=counts_content)
+        surveyor = _FolderSurvey(folder, view, known, stack[-1] if stack else None, declared)
         opened = surveyor.opened()
         if opened is not None:
             stack.append(opened)
@@ -122,7 +126,7 @@ class _FolderSurvey:
     def __init__(
         self,
         folder: SeenFolder,
-        read: Read,
+        view: FolderView,
         known: Catalogued,
         around: OpenArtifact | None,
         declared: Declaration | None,
@@ -131,7 +135,7 @@ class _FolderSurvey:
         self._known = known
         self._around = around
         self._declared = declared
-        self._view = FolderView.of(folder, read)
+        self._view = view
         self._note = ""
         self._single_shards = False
 

@@ -51,7 +51,7 @@ def vocab_folder(view: FolderView) -> Sighting | None:
 
 def is_vocab_name(name: bytes) -> bool:
     """Whether the name is one that a vocabulary map, or half of one, usually has."""
-    return any(pattern.fullmatch(name) for pattern in (T2D, D2T, BOTH))
+    return name.startswith((b"t2d", b"d2t", b"vocab_mapping")) and any(p.fullmatch(name) for p in (T2D, D2T, BOTH))
 
 
 def vocab_file(view: FolderView, name: bytes) -> Sighting:

@@ -14,7 +14,9 @@ from tests.bench.clocks import FixedClock
 from tests.bench.command_line import CommandLine, command_line
 from tests.bench.nobody import NOBODY, prefix_for_nobody
 from tests.bench.sandbox import CHECKOUT
+from tests.bench.site import ROOT_NAME, Site, settle_at_once
 from tests.bench.volumes import FilesystemKind, Volume, mounted_volume
+from tests.bench.warm_command_line import ForkServer, WarmCommandLine, fork_server
 
 VolumeFactory = Callable[..., Volume]
 
@@ -96,3 +98,43 @@ def cli_of_nobody() -> Iterator[CommandLine]:
         os.chown(owned, NOBODY, NOBODY)
     yield runner
     shutil.rmtree(folder)
+
+
+SiteFactory = Callable[[Volume], Site]
+
+
+@pytest.fixture(scope="session")
+def warm_server() -> Iterator[ForkServer]:
+    """The one process whose forks run the commands of `warm_cli`, for the whole session."""
+    with fork_server() as server:
+        yield server
+
+
+@pytest.fixture
+def warm_cli(tmp_path: Path, warm_server: ForkServer) -> WarmCommandLine:
+    """As `cli`, without the start-up time; for tests that need many commands."""
+    plain = command_line(tmp_path)
+    return WarmCommandLine(home=plain.home, cwd=plain.cwd, server=warm_server)
+
+
+@pytest.fixture
+def site_on(warm_cli: WarmCommandLine) -> SiteFactory:
+    """Return a maker of the one managed root of a test: `site_on(volume)`."""
+
+    def make(volume: Volume) -> Site:
+        root, outside = volume.mount / "data", volume.mount / "outside"
+        root.mkdir()
+        outside.mkdir()
+        settle_at_once(warm_cli)
+        site = Site(root=root, outside=outside, cli=warm_cli)
+        site.done("init")
+        site.done("root", "add", root, "--name", ROOT_NAME)
+        return site
+
+    return make
+
+
+@pytest.fixture
+def site(ext4_volume: Volume, site_on: SiteFactory) -> Site:
+    """A managed root on ext4 with the command line that manages it."""
+    return site_on(ext4_volume)

@@ -12,6 +12,7 @@ from sqlalchemy import create_mock_engine, inspect
 from artifactctl.audit.schema import metadata as audit_metadata
 from artifactctl.catalog import create_or_upgrade, location, schema_artifacts, schema_work, versions
 from artifactctl.catalog.engine import connect
+from artifactctl.catalog.reading import Reading
 from artifactctl.catalog.schema import metadata as catalog_metadata
 from artifactctl.catalog.upgrading import downgrade, upgrade
 from artifactctl.shipped import shipped_dir
@@ -116,3 +117,43 @@ def test_every_table_can_be_written_in_the_language_of_postgresql():
     assert schema_work.lease.name in written
     assert "BYTEA" in written
     assert "ROWID" not in written
+
+
+def test_a_catalog_of_the_first_version_is_trusted_after_the_upgrade_and_keeps_everything(engines, noon):
+    with engines.writers.begin() as connection:
+        upgrade(connection, "0001")
+        connection.exec_driver_sql("INSERT INTO catalog_identity VALUES (1, 'lineage-1', 3, 9, 1000000, 2000000)")
+
+    with engines.writers.begin() as connection:
+        upgrade(connection)
+    with engines.readers.connect() as connection:
+        identity = Reading(connection).identity()
+
+    assert (identity.lineage_id, identity.epoch, identity.revision) == ("lineage-1", 3, 9)
+    assert identity.lineage_confirmed_at == identity.created_at
+
+
+def test_back_to_the_first_version_and_up_again_loses_nothing(engines):
+    with engines.writers.begin() as connection:
+        upgrade(connection, "0001")
+        connection.exec_driver_sql("INSERT INTO catalog_identity VALUES (1, 'lineage-1', 3, 9, 1000000, 2000000)")
+        before = connection.exec_driver_sql("SELECT * FROM catalog_identity").all()
+
+    with engines.writers.begin() as connection:
+        upgrade(connection)
+        downgrade(connection, "0001")
+        after = connection.exec_driver_sql("SELECT * FROM catalog_identity").all()
+        upgrade(connection)
+
+    assert after == before
+
+
+def test_a_restored_catalog_that_waits_for_its_confirmation_is_not_taken_back(engines):
+    with engines.writers.begin() as connection:
+        upgrade(connection, "0001")
+        connection.exec_driver_sql("INSERT INTO catalog_identity VALUES (1, 'lineage-1', 3, 9, 1000000, 2000000)")
+        upgrade(connection)
+        connection.exec_driver_sql("UPDATE catalog_identity SET lineage_confirmed_at = NULL")
+
+    with engines.writers.begin() as connection, pytest.raises(RuntimeError, match="waits for"):
+        downgrade(connection, "0001")

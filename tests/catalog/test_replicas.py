@@ -35,7 +35,7 @@ def test_gone_is_final(place, write):
     ("steps", "generation"),
     [
         ([QUARANTINING], 1),
-        ([QUARANTINING, LIVE], 2),
+        ([QUARANTINING, LIVE], 1),
         ([QUARANTINING, QUARANTINED], 2),
         ([QUARANTINING, QUARANTINED, RESTORING, LIVE], 3),
         ([QUARANTINING, QUARANTINED, PURGING, GONE], 2),

@@ -14,7 +14,7 @@ def told(stocked):
     """A log with three acts on three days."""
     stocked.run("hold", "add", "hs-old", "--reason", "for the paper")
     stocked.clock.advance(timedelta(days=1))
-    stocked.run("record", "checkpoint", "--metric", "accept_len=2.1", "--source", "bench 7")
+    stocked.run("record", "scratch/checkpoint", "--metric", "accept_len=2.1", "--source", "bench 7")
     stocked.clock.advance(timedelta(days=1))
     stocked.run("hold", "release", "hs-old", "--reason", "published")
     return stocked

@@ -122,3 +122,15 @@ def test_flags_answer_without_a_terminal():
     given.confirm("Create the catalog?")
 
     assert given.reason() == "superseded"
+
+
+def test_the_first_command_offers_to_make_the_catalog(environment, tmp_path):
+    words = ["-m", "artifactctl", "--catalog", str(tmp_path / "catalog.db"), "ls"]
+    terminal = pexpect.spawn(sys.executable, words, env=environment, encoding="utf-8", timeout=30, dimensions=(24, 200))
+
+    terminal.expect_exact("Make one? [y/N] ")
+    terminal.sendline("y")
+
+    terminal.expect_exact("no artifacts")
+    assert exit_code(terminal) == 0
+    assert (tmp_path / "catalog.db").is_file()

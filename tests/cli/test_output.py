@@ -50,6 +50,16 @@ def test_a_terminal_gets_bold_titles(monkeypatch):
     assert "\x1b[1mname" in terminal.getvalue()
 
 
+def test_a_table_wider_than_the_terminal_keeps_its_names_whole(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stdout", terminal)
+    monkeypatch.setenv("COLUMNS", "12")
+
+    output().document([SHARDS])
+
+    assert "a-much-longer-name     12\n" in terminal.getvalue()
+
+
 def test_json_is_one_object_with_its_schema_first(capsys):
     output("json").answer("ls", payload=lambda: {"artifacts": []}, text=lambda: pytest.fail("text was built"))
 

@@ -52,6 +52,15 @@ class Ground:
     def record(self, operation: str = "op1"):
         return {record.operation: record for record in self.host.operations(self.root)}[operation]
 
+    def content(self, operation: str = "op1", relative: bytes = b"") -> bytes:
+        """Return where a member of what was set aside lies now."""
+        record = self.record(operation)
+        place = record.placed
+        if record.in_purging:
+            folder = operation.encode() + b"/content"
+            place = place.replace(b"quarantine/" + folder, b"quarantine/" + operation.encode() + b".purging/content")
+        return os.path.join(self.path, place, relative).rstrip(b"/")
+
 
 def managed(path: Path | bytes, root_id: str = "root-1") -> Ground:
     """Mark a directory as a managed root."""

@@ -1,6 +1,5 @@
 """SIGKILL at every numbered point: the journal tells the truth, and what was not being purged is whole somewhere."""
 
-import os
 import re
 import signal
 from pathlib import Path
@@ -65,7 +64,7 @@ def recover_whole(ground, record, before):
         assert picture(ground.at("old")) == before
         return
     if record.in_purging:
-        assert picture(os.path.join(ground.path, record.placed)) == before
+        assert picture(ground.content()) == before
         assert ground.host.put_back(ground.root, "op1", to=None, reason="") is PutBack.PURGING
         ground.host.begin_purge(ground.root, "op1")
         assert ground.purge().complete
@@ -95,7 +94,7 @@ def test_a_rename_that_the_journal_missed_is_completed_by_a_second_call(ground):
     assert ground.host.set_aside(ground.root, "op1") is SetAside.DONE
 
     assert ground.record().event is JournalEvent.RENAMED
-    assert picture(os.path.join(ground.path, ground.record().placed)) == before
+    assert picture(ground.content()) == before
 
 
 def test_every_point_stands_in_the_code_once():

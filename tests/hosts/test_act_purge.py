@@ -20,7 +20,7 @@ def ground(tmp_path):
 
 
 def quarantined(ground, relative=b""):
-    return os.path.join(ground.path, ground.record().placed, relative).rstrip(b"/")
+    return ground.content(relative=relative)
 
 
 def rewrite_in_place(path):

@@ -175,7 +175,7 @@ def test_an_occupied_place_refuses_the_restore_and_nothing_is_lost(ground, kind)
     assert os.lstat(ground.at("old")).st_ino == occupant
     assert (record.event, record.in_quarantine, record.quarantine_matches) == (JournalEvent.QUARANTINED, True, True)
     assert (record.at_original, record.original_matches) == (True, False)
-    assert picture(os.path.join(ground.path, record.placed)) == before
+    assert picture(ground.content()) == before
 
 
 def test_a_parent_that_became_a_link_is_no_place_to_restore_to(ground, tmp_path_factory):
@@ -239,7 +239,7 @@ def test_a_sibling_placement_makes_the_round_trip(ground):
     record = ground.record()
     assert record.placed == b"runs/.artifactctl-quarantine-op1/content"
     assert record.in_quarantine
-    assert picture(os.path.join(ground.path, record.placed)) == before
+    assert picture(ground.content()) == before
     assert ground.host.put_back(ground.root, "op1", to=None, reason="") is PutBack.DONE
     assert picture(ground.at("runs/old")) == before
     assert os.listdir(ground.at("runs")) == [b"old"]

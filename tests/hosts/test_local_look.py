@@ -1,5 +1,6 @@
 """Small questions to this machine."""
 
+import ast
 import hashlib
 import json
 import os
@@ -18,16 +19,28 @@ from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.observation import MarkerState, Observation
 from artifactctl.hosts import sightings
 from artifactctl.hosts.local_look import LocalLook
+from artifactctl.hosts.probe import observing
 from artifactctl.hosts.probe.observing import observe_path
 
-OLDEST_PYTHON = next(
-    (
-        path
-        for path in ("/root/.pyenv/versions/3.8.18/bin/python", shutil.which("python3.8"))
-        if path and os.access(path, os.X_OK)
-    ),
-    None,
-)
+
+def _oldest_python() -> str | None:
+    """Return a Python 3.8 that runs, where there is one: a version manager's stand-in may be there without it."""
+    found = os.environ.get("ARTIFACTCTL_OLDEST_PYTHON") or shutil.which("python3.8")
+    if found is None or subprocess.run([found, "-c", ""], capture_output=True, check=False).returncode:
+        return None
+    return found
+
+
+OLDEST_PYTHON = _oldest_python()
+
+
+def test_the_probe_is_written_in_python_3_8() -> None:
+    folder = Path(observing.__file__).parent
+    files = sorted(folder.glob("*.py"))
+
+    for file in files:
+        ast.parse(file.read_text(), filename=str(file), feature_version=(3, 8))
+    assert len(files) > 20
 
 
 def test_the_machine_names_itself() -> None:

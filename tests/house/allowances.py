@@ -21,4 +21,14 @@ OWN_FILES: tuple[Allowance, ...] = (
         call=".unlink",
         reason="the image of the demonstration's own volume, in the folder it made a moment before",
     ),
+    Allowance(
+        module="artifactctl/cli/saving.py",
+        call=".replace",
+        reason="a file of figures that a person asked for takes the place of its older self at once",
+    ),
+    Allowance(
+        module="artifactctl/cli/saving.py",
+        call=".unlink",
+        reason="the half-written file of figures goes away when it could not be completed",
+    ),
 )

@@ -10,17 +10,12 @@ from artifactctl import audit
 from artifactctl.catalog import Catalog, create_or_upgrade
 from artifactctl.domain.artifacts import Artifact, Root
 from artifactctl.domain.stock import ScanReport
-from artifactctl.hosts.local_act import LocalAct
-from artifactctl.hosts.local_look import LocalLook
+from artifactctl.hosts.local import LocalHost
 from artifactctl.inventory.roots import add_root
 from artifactctl.inventory.scanning import look, scan
 
 NOON = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 ACTOR = "alice"
-
-
-class ThisMachine(LocalLook, LocalAct):
-    """Both halves of the local host."""
 
 
 @dataclass(slots=True)
@@ -30,7 +25,7 @@ class Ground:
     data: Path
     catalog: Catalog
     root: Root
-    host: ThisMachine = field(default_factory=ThisMachine)
+    host: LocalHost = field(default_factory=LocalHost)
 
     def scan(self, *words: str, accept: tuple[str, ...] = ()) -> ScanReport:
         encoded = [word.encode("utf-8", "surrogateescape") for word in words]
@@ -61,7 +56,7 @@ def ground_at(folder: Path) -> Iterator[Ground]:
     data = folder / "scratch"
     data.mkdir()
     catalog = create_or_upgrade(folder / "catalog.db", now=NOON)
-    host = ThisMachine()
+    host = LocalHost()
     try:
         root = add_root(host, catalog, bytes(data), now=NOON, actor=ACTOR)
         yield Ground(data=data, catalog=catalog, root=root, host=host)

@@ -10,7 +10,8 @@ from artifactctl.domain.artifacts import Artifact, ArtifactKind, LineageRole
 from artifactctl.domain.errors import UsageError
 from artifactctl.inventory.failures import NothingThere, OutsideRoots, UnfitLink, UnfitRoot, UnknownName
 from artifactctl.inventory.linking import link, record, supersede
-from artifactctl.inventory.registering import Statement, register
+from artifactctl.inventory.registering import register
+from artifactctl.inventory.statements import Statement
 from tests.artifacts import checkpoints, corpora, hidden_states, vocab_maps
 from tests.inventory.ground import ACTOR, NOON, Ground
 
@@ -267,3 +268,14 @@ def test_what_is_no_measurement_is_refused(ground: Ground, metrics: dict[str, fl
 
     with pytest.raises(UsageError):
         record(ground.host, ground.catalog, "merged", metrics, now=NOON, actor=ACTOR)
+
+
+def test_a_path_relative_to_the_working_directory_names_an_artifact_too(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus(ground)
+    monkeypatch.chdir(ground.data)
+
+    record(ground.host, ground.catalog, "merged.jsonl", {"quality": 0.5}, now=NOON, actor=ACTOR)
+
+    assert dict(ground.artifact("merged").metrics) == {"quality": 0.5}

@@ -318,3 +318,38 @@ def test_a_word_that_means_nothing_is_an_error(ground: Ground, word: str, error:
 def test_accepting_an_unknown_name_is_an_error(ground: Ground) -> None:
     with pytest.raises(UnknownName):
         ground.scan(accept=("scratch/hsx",))
+
+
+def test_the_artifact_to_accept_is_looked_at_although_another_path_was_given(ground: Ground) -> None:
+    folder = hidden_states.safetensors_shards(ground.data / "hs", rows=(5,))
+    hidden_states.safetensors_shards(ground.data / "other" / "hs")
+    ground.scan()
+    hidden_states.safetensors_shards(folder, rows=(5, 9))
+
+    report = ground.scan(str(ground.data / "other"), accept=("scratch/hs",))
+
+    assert [(item.name, item.accepted) for item in report.drift] == [("scratch/hs", True)]
+
+
+def test_a_file_that_cannot_be_opened_does_not_stop_the_scan(ground: Ground) -> None:
+    folder = checkpoints.model_folder(ground.data / "model")
+    (folder / "model.safetensors").unlink()
+    os.mkfifo(folder / "model.safetensors")
+    os.mkfifo(ground.data / "pipe.jsonl")
+    hidden_states.safetensors_shards(ground.data / "hs")
+
+    report = ground.scan()
+
+    assert [item.name for item in report.registered] == ["scratch/hs"]
+    assert report.uncatalogued_files == 3
+
+
+def test_links_are_never_followed(ground: Ground, tmp_path: Path) -> None:
+    hidden_states.safetensors_shards(tmp_path / "outside")
+    (ground.data / "linked").symlink_to(tmp_path / "outside")
+    (ground.data / "loop").symlink_to(".")
+
+    report = ground.scan()
+
+    assert report.registered == ()
+    assert report.uncatalogued_files == 2

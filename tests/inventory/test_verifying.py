@@ -8,7 +8,8 @@ from artifactctl.domain.artifacts import ArtifactKind, VerifyLevel
 from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.verification import VerifyResult
 from artifactctl.inventory.failures import UnknownName
-from artifactctl.inventory.registering import Statement, register
+from artifactctl.inventory.registering import register
+from artifactctl.inventory.statements import Statement
 from artifactctl.inventory.verifying import names_here, verify, verify_named
 from tests.artifacts import checkpoints, corpora, hidden_states, vocab_maps
 from tests.inventory.ground import ACTOR, NOON, Ground

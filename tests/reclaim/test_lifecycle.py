@@ -1,12 +1,13 @@
 """Quarantine, restore, purge: what happens to one artifact, and what every guard does on the way."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from artifactctl import audit
-from artifactctl.domain.artifacts import ReplicaState
-from artifactctl.domain.errors import Refused
+from artifactctl.domain.artifacts import LineageRole, ReplicaState
+from artifactctl.domain.errors import ExitCode, HostFailure, Refused
 from artifactctl.domain.observation import HolderKind
 from artifactctl.domain.operations import StepOutcome
 from artifactctl.domain.results import OperationResult
@@ -284,3 +285,55 @@ def test_every_change_of_state_is_in_the_audit_chain(ground: Ground) -> None:
     ]
     assert proof.ok
     assert all(event.entry.reason for event in events)
+
+
+def test_a_step_that_fails_leaves_the_others_alone(ground: Ground) -> None:
+    ground.artifact("hidden-b")
+    ground.link("hidden-b", "corpus", LineageRole.EXTRACTED_FROM)
+    plan = ground.plan("hidden-old", "hidden-b")
+    ground.machine.points.fail_call("set_aside", HostFailure("the disk said EIO"))
+
+    result = ground.apply(plan)
+
+    assert outcomes(result) == [StepOutcome.FAILED, StepOutcome.QUARANTINED]
+    assert ground.state("hidden-old") is ReplicaState.LIVE
+    assert ground.exists("hidden-old")
+    assert result.exit_code is ExitCode.PARTLY_DONE
+
+
+def test_an_interrupted_plan_is_finished_by_a_resume(ground: Ground) -> None:
+    ground.artifact("hidden-b")
+    ground.link("hidden-b", "corpus", LineageRole.EXTRACTED_FROM)
+    plan = ground.plan("hidden-old", "hidden-b")
+    ground.machine.points.fail_call("set_aside", HostFailure("the disk said EIO"))
+    ground.apply(plan)
+
+    with pytest.raises(StalePlan, match="applied already"):
+        ground.apply(plan)
+    result = ground.apply(plan, resume=True)
+
+    assert [(s.name, s.outcome) for s in result.steps] == [("hidden-old", StepOutcome.QUARANTINED)]
+
+
+def test_a_root_of_another_epoch_is_read_only(ground: Ground) -> None:
+    plan = ground.plan("hidden-old")
+    marker = ground.machine.read_marker(ROOT_PATH)
+    assert marker is not None
+    ground.machine.do.unlink(ROOT_PATH + b"/.artifactctl/root.json")
+    ground.machine.write_marker(ROOT_PATH, replace(marker, catalog_epoch=marker.catalog_epoch + 1))
+
+    with pytest.raises(Refused, match="read-only until a person confirms"):
+        ground.apply(plan)
+    assert ground.exists("hidden-old")
+
+
+def test_two_operators_with_overlapping_plans_apply_each_step_once(ground: Ground) -> None:
+    first = ground.plan("hidden-old")
+    second = ground.plan("hidden-old", purge_now=True)
+
+    done = ground.apply(first)
+    late = ground.apply(second)
+
+    assert outcomes(done) == [StepOutcome.QUARANTINED]
+    assert outcomes(late) == [StepOutcome.REFUSED]
+    assert ground.state("hidden-old") is ReplicaState.QUARANTINED

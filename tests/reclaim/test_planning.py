@@ -66,6 +66,14 @@ def test_an_artifact_and_its_only_input_never_go_in_one_plan() -> None:
     assert "would go in the same plan" in plan.refused[0].blocking[0].reason
 
 
+def test_among_what_the_policy_offers_the_input_stays_and_what_was_built_from_it_goes() -> None:
+    offered = {"named_by_operator": False, "offered_by": "rebuildable"}
+    plan = plan_for(subject("corpus", **offered), subject("hidden", number=2, **offered, **needs("corpus")))
+
+    assert [step.name for step in plan.steps] == ["hidden"]
+    assert "built again from it" in plan.refused[0].blocking[0].reason
+
+
 def test_an_input_that_is_kept_for_another_reason_does_not_keep_what_was_built_from_it() -> None:
     plan = plan_for(subject("corpus", holds=(a_hold(),)), subject("hidden", number=2, **needs("corpus")))
 

@@ -16,8 +16,10 @@ def nothing_is_left_behind() -> Iterator[None]:
         yield
         return
     before = _mount_points()
+    session_wide = set(psutil.Process().children(recursive=True))
     yield
-    _, running = psutil.wait_procs(psutil.Process().children(recursive=True), timeout=2)
+    started = set(psutil.Process().children(recursive=True)) - session_wide
+    _, running = psutil.wait_procs(started, timeout=2)
     assert running == []
     assert _mount_points() - before == set()
 

@@ -105,7 +105,7 @@ def test_what_is_mounted_into_the_quarantine_is_not_purged(ext4_volume, kind):
     plant(ground.at("old"))
     plant(ground.at("precious"))
     ground.condemn("old")
-    content = os.path.join(ground.path, ground.record().placed)
+    content = ground.content()
     source, place = (b"", b"empty") if kind == "folder" else (b"data_1.ckpt", b"data_1.ckpt")
     before = picture(ground.at("precious"))
     run("mount", "--bind", os.path.join(ground.at("precious"), source).rstrip(b"/"), os.path.join(content, place))
@@ -190,7 +190,7 @@ def check_after_the_cut(ground, before):
     aside, gone, back = (ground.record(operation) for operation in ("aside", "gone", "back"))
     assert (aside.event, aside.in_quarantine, aside.quarantine_matches) == (JournalEvent.RENAMED, True, True)
     assert (aside.at_original, aside.manifest_intact) == (False, True)
-    assert picture(os.path.join(ground.path, aside.placed)) == before
+    assert picture(ground.content("aside")) == before
     assert (gone.event, gone.at_original, gone.in_purging) == (JournalEvent.PURGED, False, False)
     assert (back.event, back.original_matches, back.in_quarantine) == (JournalEvent.RESTORED, True, False)
     assert ground.host.put_back(ground.root, "aside", to=None, reason="") is PutBack.DONE

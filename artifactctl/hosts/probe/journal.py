@@ -23,7 +23,7 @@ from artifactctl.hosts.probe.points import reached
 from artifactctl.hosts.probe.rootfolder import RootFolder, printable
 
 SCHEMA = "artifactctl.journal/1"
-GROWTH_BYTES = 256 << 10
+GROWTH_BYTES = 128 << 10
 _START = re.compile(rb"(\d{6}) ([0-9a-f]{16}) \{")
 _PREFIX = 24  # six digits, blank, sixteen of the checksum, blank
 _LONGEST = 999_999

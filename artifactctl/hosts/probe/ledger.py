@@ -89,7 +89,7 @@ def _row(root: RootFolder, known: Known) -> Dict[str, Any]:
         "event": known.event,
         "at": known.at,
         "original": known.intent["relative"],
-        "placed": os.fsdecode(_placed_now(known, purging=purging)),
+        "placed": os.fsdecode(placed(known)),
         "identity": identity,
         "fingerprint": known.intent["fingerprint"],
         "name": known.intent["name"],

@@ -41,8 +41,8 @@ class Mount(NamedTuple):
 
     @property
     def is_pseudo(self) -> bool:
-        """Whether it shows the kernel's own state and stores nothing."""
-        return self.type in PSEUDO_TYPES
+        """Whether it shows the kernel's own state and stores nothing (a tmpfs carries old cgroup hierarchies)."""
+        return self.type in PSEUDO_TYPES or self.point.startswith((b"/sys/", b"/proc/"))
 
     @property
     def is_read_only(self) -> bool:

@@ -17,9 +17,11 @@ from artifactctl.hosts.probe import durable, kernel, places
 from artifactctl.hosts.probe.renaming import rename_privately
 from artifactctl.hosts.probe.rootfolder import give_to_owner, make_folder
 
-BALLAST_FILES, BALLAST_BYTES = 16, 256 << 10  # many: each gives back an inode too
+BALLAST_FILES = 16  # many, since each gives back an inode as well
+_LEAST_BALLAST_BYTES, _MOST_BALLAST_BYTES = 1 << 20, 64 << 20  # together; a manifest of a million members needs 25 MiB
+_BALLAST_SHARE = 100_000
 SPARE_FOLDERS = 8
-MANIFEST_AHEAD_BYTES, NOTE_AHEAD_BYTES = 64 << 10, 16 << 10
+MANIFEST_AHEAD_BYTES, NOTE_AHEAD_BYTES = 32 << 10, 16 << 10
 _PLENTY_BYTES = 64 << 20
 _FREEING_SECONDS = 0.5  # xfs and btrfs give freed blocks back a moment later
 
@@ -95,22 +97,28 @@ def _make_ballast(private_fd: int) -> None:
     folder = os.open(places.BALLAST, _FOLDER, dir_fd=private_fd)
     try:
         present = set(os.listdir(folder))
+        size = _ballast_bytes(folder) // BALLAST_FILES
         for number in range(BALLAST_FILES):
             if str(number) not in present:
-                _fill_ballast(b"%d" % number, folder)
+                _fill_ballast(b"%d" % number, folder, size)
         durable.flush_folder(folder)
     finally:
         os.close(folder)
 
 
-def _fill_ballast(name: bytes, folder: int) -> None:
+def _ballast_bytes(folder: int) -> int:
+    volume = os.fstatvfs(folder)
+    share = volume.f_blocks * volume.f_frsize // _BALLAST_SHARE
+    return min(_MOST_BALLAST_BYTES, max(_LEAST_BALLAST_BYTES, share))
+
+
+def _fill_ballast(name: bytes, folder: int, size: int) -> None:
     """Occupy space. Not flushed: ballast that a power cut takes is made anew."""
-    descriptor = os.open(
-        name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder
-    )
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(name, flags, 0o600, dir_fd=folder)
     try:
         give_to_owner(descriptor, folder)
-        durable.write_all(descriptor, bytes(BALLAST_BYTES), 0)
+        os.posix_fallocate(descriptor, 0, size)
     except OSError:
         os.unlink(name, dir_fd=folder)
         raise

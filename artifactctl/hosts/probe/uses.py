@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from artifactctl.hosts.probe import kernel
 
@@ -53,6 +53,16 @@ class UseTable:
     def uncertain_of(self, inode: int, path: bytes) -> Sequence[Use]:
         """Return the uses of this inode number on an unknown filesystem under the absolute `path`."""
         return [item.use for item in self._uncertain.get(inode, ()) if item.path == path]
+
+    def on_device(self, device: int) -> Iterator[Tuple[int, Use]]:
+        """Yield (st_ino, use) on one filesystem, and those whose filesystem is not known for sure."""
+        for (where, inode), uses in self._by_inode.items():
+            if where == device:
+                for use in uses:
+                    yield inode, use
+        for inode, unsure in self._uncertain.items():
+            for item in unsure:
+                yield inode, item.use
 
 
 def command_of(process: Optional[int]) -> str:

@@ -54,8 +54,8 @@ def describe(error: OSError, relative: bytes) -> str:
 def walk(path: bytes) -> Iterator[Wire]:
     """Yield folders in parts of at most ENTRIES_PER_PART entries; `final` marks a folder's last part.
 
-    An entry is [name, type letter, size, allocated, inode, links, mtime ns, ctime ns, link target]. A file that is a
-    mount by itself has the type letter o. OSError when `path` itself cannot be looked at.
+    An entry is [name, type letter, size, allocated, inode, links, mtime ns, ctime ns, link target, atime ns].
+    A file that is a mount by itself has the type letter o. OSError when `path` itself cannot be looked at.
     """
     parent, name = folders.split_path(path)
     try:
@@ -153,6 +153,7 @@ def _row(descriptor: int, name: bytes) -> List[Any]:
         seen.st_mtime_ns,
         seen.st_ctime_ns,
         target,
+        seen.st_atime_ns,
     ]
 
 

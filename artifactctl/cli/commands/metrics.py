@@ -1,0 +1,30 @@
+"""`metrics`: figures for Prometheus."""
+
+import os
+
+import click
+
+from artifactctl.cli.options import PATH
+from artifactctl.cli.shared_options import Command
+from artifactctl.cli.wiring import Wiring, pass_wiring
+
+
+@click.command("metrics", cls=Command)
+@click.option("--textfile", type=PATH, metavar="DIR", help="Write DIR/artifactctl.prom for node_exporter instead.")
+@pass_wiring
+def metrics(wiring: Wiring, textfile: bytes | None) -> None:
+    """Print figures for Prometheus: bytes, volumes, quarantine, promises, last acts."""
+    from artifactctl import __version__
+    from artifactctl.cli.saving import replace_text
+    from artifactctl.reclaim.overview import take_overview
+    from artifactctl.report.metrics import FILE_NAME, exposition, metrics_of, metrics_payload
+
+    with wiring.catalog.reading() as reading:
+        overview = take_overview(wiring.host, reading, now=wiring.now())
+    found = metrics_of(overview, version=__version__)
+    if textfile is not None:
+        replace_text(os.path.join(textfile, FILE_NAME.encode()), exposition(found))
+        return
+    wiring.output.answer(
+        "metrics", payload=lambda: metrics_payload(found), text=lambda: [exposition(found).removesuffix("\n")]
+    )

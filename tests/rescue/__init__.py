@@ -1,0 +1,1 @@
+"""First aid: what could go and why, how fast a disk fills, and what is never offered."""
