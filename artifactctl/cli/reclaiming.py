@@ -110,7 +110,8 @@ class Negotiation:
             self._ask(item, format_bytes(item.allocated_bytes))
             waivers |= {e.guard for e in item.blocking}
         reason = self.wiring.dialogue.reason("Why is that all right?")
-        return replace(self.wish, waivers=tuple(g for g in WAIVABLE if g in waivers), waiver_reason=reason)
+        self.wish = replace(self.wish, waivers=tuple(g for g in WAIVABLE if g in waivers), waiver_reason=reason)
+        return self.wish
 
     def _ask(self, item: "Refusal", size: str) -> None:
         said = "; ".join(e.reason for e in item.blocking)

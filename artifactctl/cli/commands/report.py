@@ -18,7 +18,7 @@ def report(wiring: Wiring, out: bytes | None) -> None:
     """
     from artifactctl import __version__
     from artifactctl.cli.reclaiming import workplace_of
-    from artifactctl.cli.saving import replace_text
+    from artifactctl.cli.saving import save_stream
     from artifactctl.reclaim.reporting import take_report
     from artifactctl.report.page import page
     from artifactctl.report.stock_report import stock_report_payload, stock_report_text
@@ -26,6 +26,6 @@ def report(wiring: Wiring, out: bytes | None) -> None:
     with wiring.output.progress(None, "artifacts", "looking") as advance:
         taken = take_report(workplace_of(wiring), version=__version__, looking_at=lambda name: advance(1))
     if out is not None:
-        replace_text(out, page(taken))
+        save_stream(out, [page(taken)])
         return
     wiring.output.answer("report", payload=lambda: stock_report_payload(taken), text=lambda: stock_report_text(taken))
