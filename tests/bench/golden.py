@@ -107,7 +107,7 @@ SCRUBBED: Sequence[tuple[re.Pattern[str], str]] = (
     (re.compile(r"\b(pid|PID|process)([ =:]+)\d+\b"), r"\1\2<pid>"),
     (re.compile(r'("(?:pid|inode)": )\d+'), r"\1<number>"),
     # What a look at all processes could see depends on who runs the tests, and where.
-    (re.compile(r"^( *[✓✗?] not_held +).*", re.MULTILINE), r"\1<what was seen of the processes>"),
+    (re.compile(r"^(.*[✓✗?] not_held:? +).*", re.MULTILINE), r"\1<what was seen of the processes>"),
 )
 
 
