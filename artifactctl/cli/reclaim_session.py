@@ -141,9 +141,11 @@ class ReclaimSession:
                 "a plan for a path that nobody registered cannot be saved: registering it is part of applying it",
                 remedy="register it first (`artifactctl root add`, `artifactctl scan`), or leave --out away",
             )
-        if out is not None:
+        if out is not None and plan.steps:
             self._save(plan, out)
         self._print(plan, every_guard=every_guard)
+        if out is not None and not plan.steps:
+            self._wiring.output.note("not saved: there is nothing in it to carry out")
         if not plan.steps:
             raise SystemExit(int(ExitCode.REFUSED))
 
