@@ -296,7 +296,7 @@ def test_a_broken_journal_is_told_and_nothing_is_removed(stocked: Site) -> None:
     stocked.set_aside("vol/old")
     journal = stocked.root / ".artifactctl" / "journal"
     content = journal.read_bytes()
-    middle = len(content) // 2
+    middle = len(content.rstrip(b"\0 \n")) // 2
     journal.write_bytes(content[:middle] + b"\x00garbage\xff" + content[middle + 9 :])
 
     purged = stocked("quarantine", "purge", "vol/old", "--yes")
@@ -314,8 +314,11 @@ def test_a_name_is_never_a_reason_to_break_the_output(site: Site) -> None:
     site.done("register", site.root / odd, "--kind", "hidden_states", "--name", "vol/odd")
 
     with holders.descriptor(site.root / odd / "shard-00000.safetensors"):
-        text = site("reclaim", site.root / odd, "--dry-run")
-        answer = site("reclaim", site.root / odd, "--dry-run", "--json")
+        text = site("reclaim", "vol/odd", "--dry-run")
+        answer = site("reclaim", "vol/odd", "--dry-run", "--json")
+        path = site("reclaim", site.root / odd, "--dry-run")
+
+    is_clear_error(path, USAGE, "control character", "artifactctl ls")
 
     assert text.code == REFUSED
     assert "\x1b" not in text.stdout

@@ -144,9 +144,9 @@ def depth(top: Path) -> int:
 
 
 def test_names_that_are_not_utf8_anywhere(site: Site) -> None:
-    folder = os.fsencode(site.root) + b"/caf\xe9\nrun"
-    os.makedirs(folder + b"/\xff\xfe")
-    Path(os.fsdecode(folder + b"/\xff\xfe/\x80.ckpt")).write_bytes(b"x" * 5000)
+    folder = os.fsencode(site.root) + b"/caf\xe9 run"
+    os.makedirs(folder + b"/\xff\n\xfe")
+    Path(os.fsdecode(folder + b"/\xff\n\xfe/\x80.ckpt")).write_bytes(b"x" * 5000)
     Path(os.fsdecode(folder + b"/-rf")).write_bytes(b"x")
     name = registered(site, folder, "odd")
 
