@@ -42,7 +42,7 @@ class _MountedPlaces(Visitor):
 
 
 def identity_of(path: bytes) -> Optional[Wire]:
-    """Return the identity of what stands at the absolute `path`, which may be a link; None when nothing can be there."""
+    """Return the identity of what stands at the absolute `path`, which may be a link; None when there is none."""
     folder, name = folders.split_path(path)
     try:
         parent = folders.open_folder(folder) if folder == b"/" else _open_following(folder)
@@ -104,8 +104,10 @@ def first_link(path: bytes) -> Optional[bytes]:
             walked += b"/" + part
             try:
                 following = os.open(part, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=current)
-            except (FileNotFoundError, NotADirectoryError):
-                return None
+            except OSError as error:
+                if error.errno in _NOTHING_THERE:
+                    return None
+                raise
             os.close(current)
             current = following
             if kernel.statx(b"", current).is_symlink:
