@@ -118,8 +118,8 @@ def artifact_meant(host: Host, reading: Reading, word: str) -> Artifact:
     if path.startswith((b"/", b"./", b"../")):
         raise UnknownName(f"no artifact is catalogued at {shown(path)}", remedy=f"artifactctl scan {shown(path)}")
     similar = reading.names_like(word, limit=3) if word else ()
-    hint = f"did you mean {', '.join(similar)}?" if similar else "artifactctl ls"
-    raise UnknownName(f"there is no artifact named {word!r}", remedy=hint)
+    hint = f"did you mean `{'`, `'.join(similar)}`?" if similar else "`artifactctl ls` lists the names"
+    raise UnknownName(f"the catalog knows no artifact `{word}`, by name or by path", remedy=hint)
 
 
 def _artifact_at(host: Host, reading: Reading, path: bytes) -> Artifact | None:

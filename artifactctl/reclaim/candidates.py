@@ -60,7 +60,7 @@ def candidate_for(
         *reading.artifacts_below(root_id, relative),
     )
     ids = tuple({item.artifact_id for item in around})
-    recipe = recipe_of(reading, artifact)
+    recipe = recipe_of(reading, artifact, fresh=fresh)
     successor = successor_of(reading, artifact, fresh=fresh)
     standing = Standing(
         superseded=successor is not None,

@@ -79,7 +79,7 @@ class Ground:
         """Return an independent ground in the same state; this one's catalog is closed and opened again for it."""
         self.catalog.close()
         folder.mkdir()
-        for file in self.folder.glob("catalog.db*"):
+        for file in filter(Path.is_file, self.folder.glob("catalog.db*")):  # the ballast beside it is a folder
             shutil.copy(file, folder / file.name)
         twin = copy(self)
         twin.folder, twin.machine, twin.said = folder, self.machine.copy(), []
