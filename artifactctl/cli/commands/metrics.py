@@ -23,7 +23,7 @@ def metrics(wiring: Wiring, textfile: bytes | None) -> None:
         overview = take_overview(wiring.host, reading, now=wiring.now())
     found = metrics_of(overview, version=__version__)
     if textfile is not None:
-        save_stream(os.path.join(textfile, [FILE_NAME.encode()), exposition(found)])
+        save_stream(os.path.join(textfile, FILE_NAME.encode()), [exposition(found)])
         return
     wiring.output.answer(
         "metrics", payload=lambda: metrics_payload(found), text=lambda: [exposition(found).removesuffix("\n")]
