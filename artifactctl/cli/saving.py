@@ -6,6 +6,8 @@ from pathlib import Path
 
 from artifactctl.domain.errors import UsageError
 
+READABLE_BY_ALL = 0o644
+
 
 def save_text(path: bytes, text: str) -> None:
     """Write the text durably; UsageError when the place cannot be written."""
@@ -34,6 +36,7 @@ def save_stream(path: bytes, pieces: Iterable[str]) -> None:
             with partial.open("w", encoding="utf-8") as file:
                 for piece in pieces:
                     file.write(piece)
+            partial.chmod(READABLE_BY_ALL)  # a collector of figures runs as another user
             publish_over(partial, place)
     except OSError as error:
         raise UsageError(

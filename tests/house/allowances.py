@@ -21,6 +21,11 @@ OWN_FILES: tuple[Allowance, ...] = (
     Allowance(
         module=_PUBLISHING, call="os.unlink", reason="the partial file it made itself, beside a backup or export"
     ),
+    Allowance(
+        module="artifactctl/demonstration/sparse_volume.py",
+        call=".unlink",
+        reason="the image of the demonstration's own volume, in the folder it made a moment before",
+    ),
     Allowance(module=_PUBLISHING, call="os.rename", reason="a backup gets its name; a damaged catalog goes aside"),
     Allowance(module=_PUBLISHING, call="os.replace", reason="an export takes the place of an earlier one"),
 )
