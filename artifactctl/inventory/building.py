@@ -1,7 +1,7 @@
 """Artifacts that are catalogued before they are written, by the program that writes them.
 
 Between `announce` and `seal` the copy is `building`: nothing may remove it, nothing counts it as a copy, and a scan
-follows its growth without ever calling it complete. A writer that died leaves it so: `artifactctl scan --accept NAME`
+follows its growth (where it recognises the layout) without ever calling it complete or its growth a drift. A writer that died leaves it so: `artifactctl scan --accept NAME`
 takes it as it is.
 """
 
@@ -16,7 +16,14 @@ from artifactctl.inventory.known import ANNOUNCED
 from artifactctl.inventory.naming import name_of, shown
 from artifactctl.inventory.outcomes import Progress
 from artifactctl.inventory.recording import CatalogRecorder
-from artifactctl.inventory.registering import Statement, measure, refuse_part_of_another, state_in, target_for
+from artifactctl.inventory.registering import (
+    Statement,
+    meant_by,
+    measure,
+    refuse_part_of_another,
+    state_in,
+    target_for,
+)
 from artifactctl.inventory.tallies import KnownCopy
 from artifactctl.inventory.targets import Target, is_file
 
@@ -28,6 +35,7 @@ def announce(host: Host, catalog: Catalog, path: bytes, statement: Statement, *,
         raise NothingThere(f"nothing is at {shown(target.absolute)}", remedy="make the folder first")
     is_directory = not is_file(next(iter(host.walk(target.absolute))))
     refuse_part_of_another(catalog, target)
+    meant = meant_by(host, catalog, statement)
     recorder = _recorder(host, catalog, target, now=now, actor=actor)
     with catalog.writing(actor, now) as writing:
         artifact = writing.add_artifact(
@@ -53,7 +61,7 @@ def announce(host: Host, catalog: Catalog, path: bytes, statement: Statement, *,
             state=ReplicaState.BUILDING,
         )
         recorder.audit_in(writing, "announced", artifact.name, target.relative, kind=artifact.kind.value)
-        return state_in(host, writing, recorder, target, artifact, statement)
+        return state_in(writing, recorder, artifact, statement, meant)
 
 
 def seal(

@@ -61,7 +61,10 @@ def take_leases(
 
 
 def renew_leases(catalog: Catalog, held: LeaseSet, *, acting: Acting, until: datetime | None = None) -> None:
-    """Extend the leases by a term, at most to `until`. Not audited: it is a sign of life, and the grant and the end are what happened."""
+    """Extend the leases by a term, at most to `until`.
+
+    Not audited: it is a sign of life, and the grant and the end are what happened.
+    """
     with catalog.writing(acting.actor, acting.now) as writing:
         for lease in held.leases:
             writing.renew_lease(lease.lease_id, owner=held.owner, expires_at=_term_end(acting, until))

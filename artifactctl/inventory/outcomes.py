@@ -180,6 +180,8 @@ class Outcomes:
             self._found_again.append(name)
         has_changed = measured.member_digest != replica.member_digest
         if accepted and new is not None and (has_changed or not drift.is_none):
+            if is_announced(known.artifact):
+                new = replace(new, unfinished=False)  # a person says what its writer no longer can
             self._recorder.replace_members(known, new, action="drift_accepted", drift=drift)
             self._drift.append(Drifted(name=name, path=_path_of(known), drift=drift, accepted=True))
         elif not known.artifact.sealed and new is not None:
@@ -188,6 +190,8 @@ class Outcomes:
             if has_changed or not new.unfinished:
                 self._recorder.replace_members(known, new, action="grown", drift=None)
                 self._grown.append(self._as_registered(new, name))
+        elif is_announced(known.artifact) and not known.artifact.sealed:
+            return  # what its writer adds to it is no drift
         elif not drift.is_none:
             self._drift.append(Drifted(name=name, path=_path_of(known), drift=drift, accepted=False))
         elif measured.fingerprint != replica.fingerprint or measured.allocated_bytes != replica.allocated_bytes:

@@ -37,7 +37,7 @@ def register(
     hold or none does. OutsideRoots when the path lies below no managed root.
     """
     target = target_for(host, catalog, path)
-    meant = _meant(host, catalog, statement)
+    meant = meant_by(host, catalog, statement)
     recorder = CatalogRecorder(catalog, target.root, hostname=host.identify().hostname, actor=actor, now=now)
     with catalog.reading() as reading:
         known = reading.artifact_at(target.root.root_id, target.relative)
@@ -63,19 +63,20 @@ def register(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Meant:
+class Meant:
     """The artifacts that a statement names."""
 
     inputs: tuple[Input, ...]
     superseded_id: int | None
 
 
-def _meant(host: Host, catalog: Catalog, statement: Statement) -> _Meant:
+def meant_by(host: Host, catalog: Catalog, statement: Statement) -> Meant:
+    """Find the artifacts that a statement names, before anything is written; UnknownName for one that is not there."""
     superseded_id = None
     if statement.supersedes:
         with catalog.reading() as reading:
             superseded_id = artifact_meant(host, reading, statement.supersedes).artifact_id
-    return _Meant(inputs=inputs_meant(host, catalog, statement.inputs), superseded_id=superseded_id)
+    return Meant(inputs=inputs_meant(host, catalog, statement.inputs), superseded_id=superseded_id)
 
 
 def target_for(host: Host, catalog: Catalog, path: bytes) -> Target:
@@ -146,7 +147,7 @@ def _restate(
     recorder: CatalogRecorder,
     known: Artifact,
     statement: Statement,
-    meant: _Meant,
+    meant: Meant,
     *,
     now: datetime,
     actor: str,
@@ -176,7 +177,7 @@ def _restate(
 
 
 def state_in(
-    writing: Writing, recorder: CatalogRecorder, artifact: Artifact, statement: Statement, meant: _Meant
+    writing: Writing, recorder: CatalogRecorder, artifact: Artifact, statement: Statement, meant: Meant
 ) -> Artifact:
     """Record inputs, successor and run within the caller's transaction."""
     artifact_id = artifact.artifact_id

@@ -61,8 +61,8 @@ def reserve(catalog: Catalog, host: Host, promise: Promise, usage: VolumeUsage, 
         room_bytes, limited_by = headroom.binding(peak_bytes=promise.reserved_bytes, files=promise.files)
         if room_bytes < promise.reserved_bytes:
             raise NoRoom(
-                f"{format_bytes(promise.reserved_bytes)} cannot be reserved: {format_bytes(max(0, room_bytes))} are left "
-                f"({limited_by}), {format_bytes(promise.reserved_bytes - room_bytes)} too little",
+                f"{format_bytes(promise.reserved_bytes)} cannot be reserved: {format_bytes(max(0, room_bytes))} are "
+                f"left ({limited_by}), {format_bytes(promise.reserved_bytes - room_bytes)} too little",
                 remedy="`artifactctl reservation ls` lists what is promised, `artifactctl reclaim` makes room",
             )
         reservation = writing.reserve(
