@@ -1,8 +1,8 @@
 """Artifacts that are catalogued before they are written, by the program that writes them.
 
 Between `announce` and `seal` the copy is `building`: nothing may remove it, nothing counts it as a copy, and a scan
-follows its growth (where it recognises the layout) without ever calling it complete or its growth a drift. A writer that died leaves it so: `artifactctl scan --accept NAME`
-takes it as it is.
+follows its growth (where it recognises the layout) without ever calling it complete, or its growth a drift. A writer
+that died leaves it so: `artifactctl scan --accept NAME` takes it as it is.
 """
 
 from dataclasses import replace

@@ -22,6 +22,7 @@ from artifactctl.cli.surroundings import Surroundings
 from artifactctl.domain.artifacts import Artifact, ArtifactKind, LineageRole, ReplicaState, RunState
 from artifactctl.domain.errors import Refused, UsageError
 from artifactctl.inventory.scanning import scan
+from tests.artifacts.hidden_states import safetensors_shards
 from tests.bench.clocks import FixedClock
 from tests.bench.sandbox import CHECKOUT
 
@@ -253,20 +254,18 @@ def test_what_is_being_written_is_building_until_it_is_sealed(job: Job, session:
 
 
 def test_a_scan_follows_what_is_being_written_and_never_calls_it_complete(job: Job, session: Session) -> None:
-    folder = job.root / "answers"
-    folder.mkdir()
-    states = session.register(folder, kind=ArtifactKind.RESPONSE_SET, name="answers", building=True)
-    for number in range(2):
-        (folder / f"part-{number}.jsonl").write_text('{"text": "one"}\n')
+    states = hidden_states(session, job.root / "run-7", name="hidden")
+    for rows in ((5,), (5, 7)):
+        safetensors_shards(job.root / "run-7", rows=rows)
         job.clock.advance(HOUR)
         scan(session._host, session._catalog, (), now=job.clock.now(), actor="scan")
-        (copy,) = session.artifact("answers").replicas
-        assert (copy.state, copy.files) == (ReplicaState.BUILDING, number + 1)
+        (copy,) = session.artifact("hidden").replicas
+        assert (copy.state, copy.files) == (ReplicaState.BUILDING, len(rows))
 
-    (copy,) = session.seal(states, records=2).replicas
+    sealed = session.seal(states, tokens=12)
     report = scan(session._host, session._catalog, (), now=job.clock.now(), actor="scan")
 
-    assert (copy.state, copy.files) == (ReplicaState.LIVE, 2)
+    assert (sealed.replicas[0].state, sealed.replicas[0].files, sealed.tokens) == (ReplicaState.LIVE, 2, 12)
     assert (report.drift, report.strays, report.registered) == ((), (), ())
 
 
