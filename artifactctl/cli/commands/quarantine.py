@@ -72,6 +72,6 @@ def purge(wiring: Wiring, names: tuple[str, ...], *, expired: bool, dry_run: boo
             "operation", payload=lambda: {"operation": "", "steps": []}, text=lambda: ["Nothing is past its grace."]
         )
         raise SystemExit(int(ExitCode.DONE))
-    reason = wiring.choices.reason or "purge of quarantine"
+    reason = wiring.choices.reason or "; ".join(dict.fromkeys(item.operation.reason for item in items))
     confirm_purge(wiring, items)
     carry_out(wiring, lambda workplace: applying.purge(workplace, items, reason=reason))
