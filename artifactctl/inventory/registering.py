@@ -9,13 +9,14 @@ from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, Run, R
 from artifactctl.domain.errors import HostFailure
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.failures import NothingThere, UnfitRoot
+from artifactctl.inventory.finding import find_artifact
 from artifactctl.inventory.linking import Input, inputs_meant, link_in, supersede_in
 from artifactctl.inventory.naming import name_of, shown
 from artifactctl.inventory.outcomes import Outcomes, Progress
 from artifactctl.inventory.recording import CatalogRecorder, NewArtifact, NobodyRecords
 from artifactctl.inventory.statements import STAGES, Statement
 from artifactctl.inventory.stocktaking import Stocktaking
-from artifactctl.inventory.targets import Target, artifact_meant, local_roots, require_recorded_volume, target_at
+from artifactctl.inventory.targets import Target, local_roots, require_recorded_volume, target_at
 from artifactctl.recognition.declarations import Declaration
 
 __all__ = ["Statement", "register"]
@@ -27,6 +28,7 @@ def register(
     path: bytes,
     statement: Statement,
     *,
+    here: bytes = b"/",
     now: datetime,
     actor: str,
     progress: Progress | None = None,
@@ -34,10 +36,11 @@ def register(
     """Catalog what is at `path` as one artifact, or restate what is catalogued there already.
 
     Every file below becomes a member, save those of other artifacts inside (a checkpoint in a run). All statements
-    hold or none does. OutsideRoots when the path lies below no managed root.
+    hold or none does. Relative paths among the statement's words start at `here`. OutsideRoots when the path lies below
+    no managed root.
     """
     target = _target(host, catalog, path)
-    meant = _meant(host, catalog, statement)
+    meant = _meant(catalog, statement, here=here)
     recorder = CatalogRecorder(catalog, target.root, hostname=host.identify().hostname, actor=actor, now=now)
     with catalog.reading() as reading:
         known = reading.artifact_at(target.root.root_id, target.relative)
@@ -70,12 +73,12 @@ class _Meant:
     superseded_id: int | None
 
 
-def _meant(host: Host, catalog: Catalog, statement: Statement) -> _Meant:
+def _meant(catalog: Catalog, statement: Statement, *, here: bytes) -> _Meant:
     superseded_id = None
     if statement.supersedes:
         with catalog.reading() as reading:
-            superseded_id = artifact_meant(host, reading, statement.supersedes).artifact_id
-    return _Meant(inputs=inputs_meant(host, catalog, statement.inputs), superseded_id=superseded_id)
+            superseded_id = find_artifact(reading, statement.supersedes, here=here).artifact_id
+    return _Meant(inputs=inputs_meant(catalog, statement.inputs, here=here), superseded_id=superseded_id)
 
 
 def _target(host: Host, catalog: Catalog, path: bytes) -> Target:

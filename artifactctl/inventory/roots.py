@@ -6,6 +6,7 @@ from datetime import datetime
 
 from artifactctl import audit
 from artifactctl.catalog import Catalog, Reading, Writing
+from artifactctl.catalog.failures import UnknownObject
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.audit import AuditEntry
 from artifactctl.domain.errors import UsageError
@@ -13,7 +14,7 @@ from artifactctl.domain.ledger import KnownHost, KnownVolume
 from artifactctl.domain.observation import VolumeUsage
 from artifactctl.domain.operations import JournalEvent
 from artifactctl.hosts.protocol import Host, Marker
-from artifactctl.inventory.failures import RootInUse, RootTaken, UnfitRoot, UnknownName
+from artifactctl.inventory.failures import RootInUse, RootTaken, UnfitRoot
 from artifactctl.inventory.naming import LONGEST_NAME, shown
 from artifactctl.inventory.targets import is_file
 
@@ -220,7 +221,7 @@ def forget_root(host: Host, catalog: Catalog, name: str, *, now: datetime, actor
     with catalog.writing(actor, now) as writing:
         root = writing.root(name)
         if root is None:
-            raise UnknownName(f"there is no root named {name!r}", remedy="artifactctl root ls")
+            raise UnknownObject(f"there is no root named {name!r}", remedy="artifactctl root ls")
         unfinished = [
             operation for operation in writing.operations(root_id=root.root_id) if operation.state not in _FINISHED
         ]

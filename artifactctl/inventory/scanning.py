@@ -4,9 +4,10 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from artifactctl.catalog import Catalog
+from artifactctl.catalog.failures import UnknownObject
 from artifactctl.domain.stock import ScanReport, together
 from artifactctl.hosts.protocol import Host
-from artifactctl.inventory.failures import NothingThere, UnknownName
+from artifactctl.inventory.failures import NothingThere
 from artifactctl.inventory.known import AT_ITS_PATH
 from artifactctl.inventory.naming import shown
 from artifactctl.inventory.outcomes import Outcomes, Progress
@@ -68,7 +69,7 @@ def _places(host: Host, catalog: Catalog, name: str) -> list[Target]:
         artifact = reading.artifact(name)
         here = {root.root_id for root in local_roots(host, reading)}
     if artifact is None:
-        raise UnknownName(f"there is no artifact named {name!r} to accept", remedy="artifactctl ls")
+        raise UnknownObject(f"there is no artifact named {name!r} to accept", remedy="artifactctl ls")
     return [
         Target(root=replica.root, relative=replica.relative)
         for replica in artifact.replicas

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from artifactctl.catalog import Catalog, Reading
-from artifactctl.domain.artifacts import Artifact, ReplicaState, Root
+from artifactctl.catalog.failures import UnknownObject
+from artifactctl.domain.artifacts import Root
 from artifactctl.domain.identity import ManagedPath
 from artifactctl.hosts.protocol import Host, Listing
-from artifactctl.inventory.failures import NotTheRecordedVolume, OutsideRoots, UnfitRoot, UnknownName
+from artifactctl.inventory.failures import NotTheRecordedVolume, OutsideRoots, UnfitRoot
 from artifactctl.inventory.naming import shown
-
-_ELSEWHERE = (ReplicaState.GONE, ReplicaState.ARCHIVED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +42,7 @@ def targets_of(host: Host, catalog: Catalog, words: Sequence[bytes]) -> tuple[Ta
         roots = local_roots(host, reading)
     if not words:
         if not roots:
-            raise UnknownName("there is no managed root yet", remedy="artifactctl root add PATH")
+            raise UnknownObject("there is no managed root yet", remedy="artifactctl root add PATH")
         return tuple(Target(root=root, relative=b"") for root in roots)
     return tuple(dict.fromkeys(_target(host, roots, word) for word in words))
 
@@ -53,7 +52,7 @@ def _target(host: Host, roots: tuple[Root, ...], word: bytes) -> Target:
         if word == root.name.encode("utf-8", "surrogateescape"):
             return Target(root=root, relative=b"")
     if not word:
-        raise UnknownName("an empty word names nothing", remedy="artifactctl root ls")
+        raise UnknownObject("an empty word names nothing", remedy="artifactctl root ls")
     return target_at(host, roots, word)
 
 
@@ -103,30 +102,3 @@ def require_recorded_volume(host: Host, root: Root, *, catalog_id: str) -> None:
     identity = host.identity(root.path)
     if identity is None or identity.inode != root.inode:
         raise NotTheRecordedVolume(f"the root {root.name} is not the folder that was added", remedy=remedy)
-
-
-def artifact_meant(host: Host, reading: Reading, word: str) -> Artifact:
-    """Return the artifact with the name, or at the path; UnknownName with what was perhaps meant otherwise.
-
-    Looks at the machine for a path, so it belongs before a write transaction, not into one.
-    """
-    if word and (found := reading.artifact(word)) is not None:
-        return found
-    path = word.encode("utf-8", "surrogateescape")
-    if (found := _artifact_at(host, reading, path)) is not None:
-        return found
-    if path.startswith((b"/", b"./", b"../")):
-        raise UnknownName(f"no artifact is catalogued at {shown(path)}", remedy=f"artifactctl scan {shown(path)}")
-    similar = reading.names_like(word, limit=3) if word else ()
-    hint = f"did you mean {', '.join(similar)}?" if similar else "artifactctl ls"
-    raise UnknownName(f"there is no artifact named {word!r}", remedy=hint)
-
-
-def _artifact_at(host: Host, reading: Reading, path: bytes) -> Artifact | None:
-    if not path or b"\0" in path:
-        return None
-    try:
-        target = target_at(host, local_roots(host, reading), path)
-    except (OutsideRoots, UnfitRoot):
-        return None
-    return reading.artifact_at(target.root.root_id, target.relative)

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from artifactctl.catalog.failures import UnknownObject
 from artifactctl.domain.artifacts import ArtifactKind, ReplicaState
 from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.members import member_digest
-from artifactctl.inventory.failures import NothingThere, NotTheRecordedVolume, OutsideRoots, UnknownName
+from artifactctl.inventory.failures import NothingThere, NotTheRecordedVolume, OutsideRoots
 from tests.artifacts import checkpoints, corpora, hidden_states, vocab_maps
 from tests.inventory.ground import Ground
 
@@ -307,7 +308,7 @@ def test_a_path_inside_an_artifact_means_the_artifact(ground: Ground) -> None:
 
 @pytest.mark.parametrize(
     ("word", "error"),
-    [("/nowhere/at/all", OutsideRoots), ("", UnknownName), ("{data}/not-there", NothingThere)],
+    [("/nowhere/at/all", OutsideRoots), ("", UnknownObject), ("{data}/not-there", NothingThere)],
     ids=["outside every root", "empty", "nothing there"],
 )
 def test_a_word_that_means_nothing_is_an_error(ground: Ground, word: str, error: type[Exception]) -> None:
@@ -316,7 +317,7 @@ def test_a_word_that_means_nothing_is_an_error(ground: Ground, word: str, error:
 
 
 def test_accepting_an_unknown_name_is_an_error(ground: Ground) -> None:
-    with pytest.raises(UnknownName):
+    with pytest.raises(UnknownObject):
         ground.scan(accept=("scratch/hsx",))
 
 

@@ -80,7 +80,8 @@ class Ground:
         self.catalog.close()
         folder.mkdir()
         for file in self.folder.glob("catalog.db*"):
-            shutil.copy(file, folder / file.name)
+            if file.is_file():  # the ballast beside it is a folder, and opening a catalog lays in its own
+                shutil.copy(file, folder / file.name)
         twin = copy(self)
         twin.folder, twin.machine, twin.said = folder, self.machine.copy(), []
         self.catalog = open_catalog(self.folder / "catalog.db", now=self.now())
