@@ -146,7 +146,7 @@ def training_demand(
     return Demand(
         stage=Stage.TRAINING,
         recipe=training_key(draft_parameters),
-        parts=_parts((f"kept checkpoints: {keep}", kept_bytes), ("draft export", export_bytes)),
+        parts=_parts((f"checkpoints kept ({keep})", kept_bytes), ("draft export", export_bytes)),
         peak_bytes=peak_bytes,
         files=(keep + 2) * FILES_PER_CHECKPOINT + FOLDERS_OF_A_STAGE,
         tokens=tokens,

@@ -84,6 +84,10 @@ SECTIONS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
                 "Carry out a saved plan, step by step, looking again before each.",
             ),
             "quarantine": (f"{_FOLDER}.quarantine:quarantine", "See, restore and purge what was set aside."),
+            "guard": (
+                f"{_FOLDER}.guard:guard",
+                "Pause a running job before the disk is full, and let it go on when there is room.",
+            ),
             "why": (
                 f"{_FOLDER}.why:why",
                 "Say whether an artifact may go, every reason against it, and what would change that.",
@@ -104,7 +108,15 @@ SECTIONS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
                 f"{_FOLDER}.doctor:doctor",
                 "Compare catalog and disk, and explain unfinished operations; exits 3 when something is wrong.",
             ),
+            "catalog": (
+                f"{_FOLDER}.catalog:catalog",
+                "Back the catalog up, put a backup in its place, or export what it knows.",
+            ),
             "audit": (f"{_FOLDER}.audit:audit", "Ask what happened, and prove that nobody changed the answer."),
+            "report": (
+                f"{_FOLDER}.report:report",
+                "Report on the whole stock: volumes, what could go and why not, quarantine, holds, lineage, events.",
+            ),
             "metrics": (
                 f"{_FOLDER}.metrics:metrics",
                 "Print figures for Prometheus: bytes, volumes, quarantine, promises, last acts.",

@@ -3,7 +3,7 @@
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from artifactctl.domain.errors import ExitCode
@@ -30,7 +30,8 @@ class StopRequest:
         self._signals_seen += 1
         words = "stopping after the step in hand" if self._signals_seen == 1 else "still finishing the step in hand"
         # Not print: a handler may run in the middle of another write to the same buffered stream.
-        os.write(2, f"{words}\n".encode())
+        with suppress(OSError):  # the terminal may be what went away; the step in hand must not fail over that
+            os.write(2, f"{words}\n".encode())
 
 
 @contextmanager

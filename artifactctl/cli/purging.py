@@ -46,8 +46,8 @@ def show_purge(wiring: Wiring, work: "Workplace", items: "Sequence[Quarantined]"
 
 def confirm_purge(wiring: Wiring, items: "Sequence[Quarantined]") -> None:
     """Ask for the typed confirmation."""
-    from artifactctl.report.sizes import format_bytes
+    from artifactctl.report.sizes import counted, format_bytes
 
     for item in items:
         wiring.output.note(f"  {item.artifact.name}  {format_bytes(item.replica.allocated_bytes)}")
-    wiring.dialogue.typed(f"Purge {len(items)} artifact(s) for good?", "purge")
+    wiring.dialogue.typed(f"Purge {counted(len(items), 'artifact')} for good?", "purge")

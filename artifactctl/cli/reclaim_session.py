@@ -15,7 +15,9 @@ from artifactctl.domain.errors import ExitCode, Refused, UsageError
 if TYPE_CHECKING:
     from artifactctl.domain.artifacts import Root
     from artifactctl.domain.plans import ReclaimPlan
+    from artifactctl.domain.results import OperationResult
     from artifactctl.reclaim.adopting import Adoption
+    from artifactctl.reclaim.workplace import Workplace
 
 
 def open_session(wiring: Wiring, names: Sequence[str], *, waive: str, purge_now: bool) -> "ReclaimSession":
@@ -139,16 +141,16 @@ class ReclaimSession:
                 "a plan for a path that nobody registered cannot be saved: registering it is part of applying it",
                 remedy="register it first (`artifactctl root add`, `artifactctl scan`), or leave --out away",
             )
-        if out is not None:
+        if out is not None and plan.steps:
             self._save(plan, out)
         self._print(plan, every_guard=every_guard)
+        if out is not None and not plan.steps:
+            self._wiring.output.note("not saved: there is nothing in it to carry out")
         if not plan.steps:
             raise SystemExit(int(ExitCode.REFUSED))
 
     def negotiate_and_carry_out(self, *, every_guard: bool) -> None:
         """Show the plan, ask what must be asked, then do it and print what happened."""
-        from artifactctl.reclaim.applying import apply_plan
-
         plan = self._plan()
         talk = Negotiation(wiring=self._wiring, wish=self._wish)
         if not plan.steps:
@@ -169,7 +171,15 @@ class ReclaimSession:
         reason = self._wish.waiver_reason or self._wiring.dialogue.reason("Why may it go?")
         confirm(self._wiring, plan)
         final = self._register_and_plan_again(plan)
-        carry_out(self._wiring, lambda work: apply_plan(work, final, reason=reason))
+        carry_out(self._wiring, lambda work: self._apply(work, final, reason=reason))
+
+    def _apply(self, work: "Workplace", plan: "ReclaimPlan", *, reason: str) -> "OperationResult":
+        """Carry the plan out; whatever was named and is refused counts as a refused step."""
+        from artifactctl.reclaim.applying import apply_plan, with_refusals
+
+        result = apply_plan(work, plan, reason=reason)
+        everything_was_named = bool(self._wish.chosen) and self._wish.need_bytes is None
+        return with_refusals(result, plan) if everything_was_named else result
 
     def _register_and_plan_again(self, shown: "ReclaimPlan") -> "ReclaimPlan":
         """Register for good what was tried out; what the person agreed to must still be what is there."""

@@ -110,7 +110,8 @@ class Negotiation:
             self._ask(item, format_bytes(item.allocated_bytes))
             waivers |= {e.guard for e in item.blocking}
         reason = self.wiring.dialogue.reason("Why is that all right?")
-        return replace(self.wish, waivers=tuple(g for g in WAIVABLE if g in waivers), waiver_reason=reason)
+        self.wish = replace(self.wish, waivers=tuple(g for g in WAIVABLE if g in waivers), waiver_reason=reason)
+        return self.wish
 
     def _ask(self, item: "Refusal", size: str) -> None:
         said = "; ".join(e.reason for e in item.blocking)
@@ -133,9 +134,9 @@ class Negotiation:
 
 def confirm(wiring: Wiring, plan: "ReclaimPlan") -> None:
     """Ask for the typed confirmation: a purge is confirmed with the plan's own short name."""
-    from artifactctl.report.sizes import format_bytes
+    from artifactctl.report.sizes import counted, format_bytes
 
-    what = f"{len(plan.steps)} artifact(s), {format_bytes(sum(s.allocated_bytes for s in plan.steps))}"
+    what = f"{counted(len(plan.steps), 'artifact')} ({format_bytes(sum(s.allocated_bytes for s in plan.steps))})"
     if plan.purge_now:
         wiring.dialogue.typed(f"Purge {what} for good?", plan.digest[:8])
     else:

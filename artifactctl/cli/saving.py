@@ -1,44 +1,44 @@
 """Writing a file that a person asked for by name."""
 
 import os
-import secrets
-from contextlib import suppress
+from collections.abc import Iterable
 from pathlib import Path
 
 from artifactctl.domain.errors import UsageError
+
+READABLE_BY_ALL = 0o644
 
 
 def save_text(path: bytes, text: str) -> None:
     """Write the text durably; UsageError when the place cannot be written."""
     place = Path(os.fsdecode(path))
     try:
-        _write(place, text + "\n")
+        with place.open("w", encoding="utf-8") as file:
+            file.write(text + "\n")
+            file.flush()
+            os.fsync(file.fileno())
     except OSError as error:
         raise UsageError(
             f"{place} cannot be written: {error.strerror}", remedy="name another file with --out"
         ) from error
 
 
-def replace_text(path: bytes, text: str) -> None:
-    """Put a whole new file in the place of an old one, so that no reader ever sees half of it.
+def save_stream(path: bytes, pieces: Iterable[str]) -> None:
+    """Write the pieces one after the other; the file is there, or replaced, only once it is complete.
 
-    The file beside it has another ending until it is complete: collectors read whatever ends in `.prom`.
+    The file beside it has another ending until then: collectors read whatever ends in `.prom`.
     """
+    from artifactctl.catalog.publishing import partial_file, publish_over
+
     place = Path(os.fsdecode(path))
-    aside = place.with_name(f".{place.name}.{secrets.token_hex(4)}.partial")
     try:
-        _write(aside, text)
-        aside.replace(place)
+        with partial_file(place) as partial:
+            with partial.open("w", encoding="utf-8") as file:
+                for piece in pieces:
+                    file.write(piece)
+            partial.chmod(READABLE_BY_ALL)  # a collector of figures runs as another user
+            publish_over(partial, place)
     except OSError as error:
-        with suppress(FileNotFoundError):
-            aside.unlink()
         raise UsageError(
-            f"{place} cannot be written: {error.strerror}", remedy="name a folder that exists and may be written to"
+            f"{place} cannot be written: {error.strerror}", remedy="name a file in a folder that may be written to"
         ) from error
-
-
-def _write(place: Path, text: str) -> None:
-    with place.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())

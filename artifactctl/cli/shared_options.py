@@ -90,6 +90,12 @@ class Group(click.Group):
 
     command_class = Command
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write every command with its whole first sentence; click cuts it off to fit one line."""
+        with formatter.section("Commands"):
+            named = [(name, self.commands[name].get_short_help_str(limit=200)) for name in self.list_commands(ctx)]
+            formatter.write_dl(named)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:

@@ -16,10 +16,10 @@ from artifactctl.domain.errors import UsageError
 
 if TYPE_CHECKING:
     from artifactctl.catalog import Catalog, Reading
-    from artifactctl.cli.limits import SafetyLimits
-    from artifactctl.cli.location import CatalogLocation
-    from artifactctl.cli.settings import Settings
     from artifactctl.cli.surroundings import Surroundings
+    from artifactctl.configuration.limits import SafetyLimits
+    from artifactctl.configuration.location import CatalogLocation
+    from artifactctl.configuration.settings import Settings
     from artifactctl.hosts.protocol import Host
     from artifactctl.inventory.acting import Acting
 
@@ -41,7 +41,7 @@ class Wiring:
     @cached_property
     def settings(self) -> "Settings":
         """What the configuration files say."""
-        from artifactctl.cli.settings import read_settings
+        from artifactctl.configuration.settings import read_settings
 
         return read_settings(
             working_directory=self.surroundings.working_directory, environment=self.surroundings.environment
@@ -50,7 +50,7 @@ class Wiring:
     @cached_property
     def limits(self) -> "SafetyLimits":
         """The safety limits in force before the command's own flags."""
-        from artifactctl.cli.limits import safety_limits
+        from artifactctl.configuration.limits import safety_limits
 
         return safety_limits(self.settings, self.surroundings.environment)
 
@@ -71,9 +71,9 @@ class Wiring:
     @cached_property
     def location(self) -> "CatalogLocation":
         """Which catalog this command line means."""
-        from artifactctl.cli.location import locate_catalog
+        from artifactctl.configuration.location import locate_catalog
 
-        return locate_catalog(self.choices, self.surroundings.environment, self.settings)
+        return locate_catalog(self.choices.catalog, self.surroundings.environment, self.settings)
 
     @cached_property
     def catalog(self) -> "Catalog":
@@ -137,7 +137,7 @@ class Wiring:
     @cached_property
     def actor(self) -> str:
         """Who acts, as it stands in the audit log: `login@host`."""
-        from artifactctl.cli.surroundings import login_name
+        from artifactctl.configuration.account import login_name
 
         return f"{login_name(self.surroundings.environment)}@{self.host.identify().hostname}"
 

@@ -1,8 +1,8 @@
 """The founding story, told on the machine of whoever asks: `artifactctl demo`.
 
 `tell_founding_story` makes a stage (a folder of its own, and below it a real volume of 12 TB where that is possible),
-puts files on it, and runs the commands a person would type, each as a process of its own with its real output. No number
-in it is written down beforehand but the inputs in `scale`; what is said about results is read from the results.
+puts files on it, and runs the commands a person would type, each as a process of its own with its real output. No
+number in it is written down beforehand but the inputs in `scale`; what is said of results is read from the results.
 
 All it makes, reads or removes lies in its folder: it never opens another catalog, another configuration or another
 file. `stage` says how that folder goes away again, whatever happens.

@@ -14,7 +14,7 @@ from artifactctl.report.sizes import format_whole_gib
 
 NAME = f"data/{props.HIDDEN_STATES}"
 PLAN_FILE = "next.json"
-REASON = "the next extraction replaces them; made by this demonstration a moment ago"
+REASON = "made by this demonstration a moment ago"
 RECLAIM = ("artifactctl", "reclaim", NAME, "--waive", "settled", "--reason", REASON)
 
 
@@ -32,15 +32,16 @@ def tell_founding_story(teller: Storyteller, stage: Stage) -> None:
     _look_around(scene)
     _record_where_it_came_from(scene)
     _ask_whether_it_fits(scene)
-    _preview(scene)
-    _be_refused(scene)
-    _set_aside_and_restore(scene)
-    _delete_for_good(scene)
+    if _preview(scene):
+        _be_refused(scene)
+        _set_aside_and_restore(scene)
+        _delete_for_good(scene)
     _ask_what_happened(scene)
 
 
 def _introduce(scene: _Scene) -> None:
     stage, say = scene.stage, scene.teller.say
+    scene.teller.title("artifactctl: the founding story, on this machine")
     if stage.why_small:
         say(
             f"Told small, 1 : 100,000, on real files in a folder instead of a 12 TB volume: {stage.why_small}.",
@@ -48,7 +49,7 @@ def _introduce(scene: _Scene) -> None:
         )
     else:
         say(
-            "A 12 TB XFS volume is real here: made a moment ago in a sparse file that takes about 70 MiB of your disk.",
+            "On a real XFS volume of 12 TB, made a moment ago in a sparse file that takes about 70 MiB of your disk.",
             f"Nothing of yours is touched and nothing stays behind. All of it is typed in {stage.folder}.",
         )
 
@@ -70,15 +71,16 @@ def _look_around(scene: _Scene) -> None:
     scene.teller.run("artifactctl", "init", "--yes")
     scene.teller.run("artifactctl", "root", "add", "volume", "--name", "data")
     scene.teller.run("artifactctl", "scan", "data")
+    scene.teller.run("artifactctl", "du")
 
 
 def _record_where_it_came_from(scene: _Scene) -> None:
     scale = scene.stage.scale
     scene.teller.heading("Where did it come from?")
     scene.teller.say(
-        "Ten response sets were merged into one corpus; the old states came from an older one. Said once, it is",
-        f"known for ever. (The {scale.records:,} records are there, shortened; their {scale.corpus_tokens} tokens are",
-        "declared, and so are the 19 hours.)",
+        "Ten response sets were merged into one corpus; the old states came from an older one. Said once, it is known.",
+        f"(All {scale.records:,} records are there, but short: their {scale.corpus_tokens} tokens are declared, like",
+        "the 19 hours.)",
     )
     inputs = [word for name in RESPONSE_SETS for word in ("--input", f"data/{props.RESPONSES}/{name}.jsonl")]
     scene.teller.run(
@@ -91,6 +93,7 @@ def _record_where_it_came_from(scene: _Scene) -> None:
         *("--input", f"data/{props.OLD_CORPUS}", "--run-time", "19h"),
     )
     scene.teller.run("artifactctl", "link", f"data/{props.VOCAB_MAP}", "--input", f"data/{props.MERGED_CORPUS}")
+    scene.teller.run("artifactctl", "lineage", f"data/{props.MERGED_CORPUS}")
     scene.teller.say("Is every shard whole, and is every record of the merge there?")
     scene.teller.run("artifactctl", "verify", NAME, f"data/{props.MERGED_CORPUS}")
 
@@ -120,19 +123,26 @@ def _ask_whether_it_fits(scene: _Scene) -> None:
         )
 
 
-def _preview(scene: _Scene) -> None:
+def _preview(scene: _Scene) -> bool:
+    """Show what would go; return whether it may, which a small folder on an unsuitable filesystem cannot promise."""
     scene.teller.heading("Deleting with proof")
     scene.teller.say(
         "They want the old states gone all the same. First a look, which writes nothing. One of thirteen guards asks",
         "for fifteen quiet minutes; here everything is younger, so it is waived: by name, with a reason, on record.",
     )
-    scene.teller.run(*RECLAIM, "--dry-run")
+    code = scene.teller.run(*RECLAIM, "--dry-run", ends_with=(ExitCode.DONE, ExitCode.REFUSED))
+    if code:
+        scene.teller.say(
+            "Not knowing counts as a no, so that on this machine they stay, and the story ends early. On a folder of",
+            "ext4, xfs, btrfs or tmpfs the kernel settles it: `artifactctl demo --dir DIR` tells all of it there.",
+        )
+    return not code
 
 
 def _be_refused(scene: _Scene) -> None:
     shard = f"volume/{props.HIDDEN_STATES}/{props.shard_name(117)}"
     scene.teller.say("Only that somebody is still reading one of the shards.")
-    with reading(scene.stage.folder / shard, folder=scene.stage.folder) as (process_id, said):
+    with reading(shard, folder=scene.stage.folder) as (process_id, said):
         scene.teller.type("python", SCRIPT_NAME, shard, background=True)
         scene.teller.show(said)
         code = scene.teller.run(*RECLAIM, "--yes", ends_with=(ExitCode.REFUSED,))
@@ -175,6 +185,7 @@ def _delete_for_good(scene: _Scene) -> None:
 
 def _ask_what_happened(scene: _Scene) -> None:
     scene.teller.heading("Months later: what happened to the old hidden states?")
+    scene.teller.run("artifactctl", "ls", "--state", "gone")
     scene.teller.run("artifactctl", "audit", "ls", "--artifact", NAME)
     scene.teller.say("And did nobody change that answer? Every event carries the hash of the one before.")
     scene.teller.run("artifactctl", "audit", "verify")

@@ -1,7 +1,7 @@
 """A mount table of one's own, for what is left of this process and for everything it starts.
 
 A mount made in it is seen nowhere else and ends with the last process that has it: also after SIGKILL, when no code of
-ours runs any more, the kernel drops it, and the loop device below detaches by itself. That is the whole of `unshare -m`,
+ours runs any more, the kernel drops it, and the loop device below detaches by itself. That is what `unshare -m` does,
 done here in place: the process id, the terminal and the signals stay what they are, and a kernel that says no leaves
 another way to go on.
 """

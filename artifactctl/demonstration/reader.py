@@ -20,11 +20,11 @@ with open(sys.argv[1], "rb") as shard:
 
 
 @contextmanager
-def reading(shard: Path, *, folder: Path) -> Iterator[tuple[int, str]]:
-    """Yield (process id, what the reader said) of a process started in `folder` that holds `shard` open."""
+def reading(shard: str, *, folder: Path) -> Iterator[tuple[int, str]]:
+    """Yield (process id, what it said) of a process in `folder` that has `shard`, a path below it, open."""
     (folder / SCRIPT_NAME).write_text(_SCRIPT, encoding="utf-8")
     process = subprocess.Popen(
-        [sys.executable, SCRIPT_NAME, str(shard)],
+        [sys.executable, SCRIPT_NAME, shard],
         cwd=folder,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

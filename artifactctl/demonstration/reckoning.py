@@ -47,16 +47,19 @@ class Reckoning:
             "",
             *(f"  {name:<13}  {size:>{width},} bytes   {printed}" for name, size, printed in figures),
             "",
-            self._explanation(is_off=by_hand != _whole(now)),
+            *self._explanation(is_off=by_hand != _whole(now)),
         )
 
-    def _explanation(self, *, is_off: bool) -> str:
-        rounding = "du and df each round up to whole GiB, which is where the one comes from. " if is_off else ""
+    def _explanation(self, *, is_off: bool) -> tuple[str, ...]:
+        rounding = ("du and df each round up to whole GiB, which makes the difference of one.",) if is_off else ()
         residue = self.used_before_bytes - self.removed_bytes - self.used_now_bytes
         if residue == 0:
-            return f"{rounding}No byte is missing."
+            return (*rounding, "No byte is missing.")
         side = "more" if residue > 0 else "less"
-        return f"{rounding}{format_bytes(abs(residue))} {side} came free than the files held: the filesystem's own."
+        return (
+            *rounding,
+            f"{format_bytes(abs(residue))} {side} came free than the files held: the filesystem's own bookkeeping.",
+        )
 
 
 def _whole(printed: str) -> int:

@@ -40,17 +40,20 @@ def staged(place: Path | None) -> Iterator[Stage]:
             made = tempfile.TemporaryDirectory(prefix=FOLDER_PREFIX, dir=place)
         except OSError as error:
             raise UsageError(
-                f"no folder can be made in {error.filename and Path(error.filename).parent}: {error.strerror}",
+                f"no folder can be made in {place or 'the folder for temporary files'}: {error.strerror}",
                 remedy="name a folder you may write to with --dir",
             ) from error
         # A managed root is never reached through a link, so that the folder is called by its real name.
         folder = Path(stack.enter_context(made)).resolve()
         (folder / "artifactctl.toml").write_text(NO_CONFIGURATION, encoding="utf-8")
-        try:
-            volume = stack.enter_context(sparse_volume(folder))
-        except NoVolumeHere as reason:
-            volume = folder / "volume"
-            volume.mkdir()
-            yield Stage(folder=folder, volume=volume, scale=A_HUNDRED_THOUSANDTH, why_small=str(reason))
-        else:
-            yield Stage(folder=folder, volume=volume, scale=AS_IT_HAPPENED)
+        yield _set_up(stack, folder)
+
+
+def _set_up(stack: ExitStack, folder: Path) -> Stage:
+    try:
+        volume = stack.enter_context(sparse_volume(folder))
+    except NoVolumeHere as reason:
+        volume = folder / "volume"
+        volume.mkdir(exist_ok=True)
+        return Stage(folder=folder, volume=volume, scale=A_HUNDRED_THOUSANDTH, why_small=str(reason))
+    return Stage(folder=folder, volume=volume, scale=AS_IT_HAPPENED)

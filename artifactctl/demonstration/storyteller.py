@@ -35,38 +35,44 @@ class Storyteller:
         self._encoding = encoding
         self._folder = folder
         self._chapters = 0
+        self._is_spaced = True
+
+    def title(self, text: str) -> None:
+        """Begin the story."""
+        self._line(self._emphasise(text))
 
     def heading(self, text: str) -> None:
         """Begin a chapter."""
         self._chapters += 1
-        self._write("")
-        self._write(self._emphasise(f"{self._chapters}. {text}"))
+        self._space()
+        self._line(self._emphasise(f"{self._chapters}. {text}"))
 
     def say(self, *lines: str) -> None:
         """Narrate."""
         for line in lines:
-            self._write(line)
+            self._line(line)
 
     def show(self, text: str) -> None:
         """Show lines as they were printed, set in, and an empty one below."""
         for line in text.rstrip("\n").splitlines():
-            self._write(f"{_INDENT}{line}".rstrip())
-        self._write("")
+            self._line(f"{_INDENT}{line}".rstrip())
+        self._space()
 
     def type(self, *words: str, background: bool = False) -> None:
         """Show a command as a person types it."""
-        self._write("")
+        self._space()
         for line in command_lines(words, background=background):
-            self._write(f"{_INDENT}{self._emphasise(line)}")
+            self._line(f"{_INDENT}{self._emphasise(line)}")
 
     def run(self, *words: str, ends_with: Sequence[int] = (0,)) -> int:
         """Show a command, run it in the story's folder and show its output; return its exit code.
 
-        StoryStopped when the code is none of `ends_with`. Codes other than 0 are shown.
+        Its talk on stderr (hints, progress) is left out where all went well. StoryStopped when the code is none of
+        `ends_with`.
         """
         self.type(*words)
-        done = self._execute(words, merged=True)
-        self.show(done.stdout)
+        done = self._execute(words)
+        self.show(done.stdout if done.returncode == 0 else done.stdout + done.stderr)
         if done.returncode not in ends_with:
             raise StoryStopped(
                 f"`{shlex.join(words)}` ended with code {done.returncode}, which the story does not foresee",
@@ -74,27 +80,27 @@ class Storyteller:
             )
         return done.returncode
 
-    def ask(self, *words: str) -> str:
-        """Run a command of which only the answer matters, unseen; return its stdout."""
-        done = self._execute(words, merged=False)
-        if done.returncode:
-            raise StoryStopped(f"`{shlex.join(words)}` ended with code {done.returncode}: {done.stderr.strip()}")
-        return done.stdout
-
-    def _execute(self, words: Sequence[str], *, merged: bool) -> "subprocess.CompletedProcess[str]":
+    def _execute(self, words: Sequence[str]) -> "subprocess.CompletedProcess[str]":
         own = (sys.executable, "-P", "-m", "artifactctl")  # -P: nothing in the working directory is imported
-        command = (*own, *words[1:]) if words[0] == "artifactctl" else tuple(words)
         return subprocess.run(
-            command,
+            (*own, *words[1:]) if words[0] == "artifactctl" else words,
             cwd=self._folder,
             env=story_environment(os.environ, folder=self._folder, encoding=self._encoding),
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT if merged else subprocess.PIPE,
+            capture_output=True,
             encoding=self._encoding,
             errors="backslashreplace",
             check=False,
         )
+
+    def _space(self) -> None:
+        """Leave one empty line, never two."""
+        if not self._is_spaced:
+            self._line("")
+
+    def _line(self, text: str) -> None:
+        self._write(text)
+        self._is_spaced = not text
 
 
 def story_environment(inherited: Mapping[str, str], *, folder: Path, encoding: str) -> dict[str, str]:

@@ -63,7 +63,9 @@ class Candidate:
     one whose path lies below. `other_copies` are other live replicas verified since their last change.
     `rebuilt_from_this` names artifacts without a live copy that could only be built again from this one.
     `planned_fingerprint` is None while planning. `offered_by` is the policy rule that offers it ("" when none does).
-    `lineage_trusted` is false in a catalog that was rebuilt or restored and not confirmed since.
+    `attested`: a person stated, on record, who else can have files open on its volume, and all of those were asked; it
+    permits a quarantine (open descriptors survive a rename), never a purge. `lineage_trusted` is false in a catalog
+    that was rebuilt or restored and not confirmed since; `clock_trusted` while the clock is behind what was recorded.
     """
 
     artifact: Artifact
@@ -83,6 +85,7 @@ class Candidate:
     quiet_time: timedelta
     lineage_trusted: bool = True
     clock_trusted: bool = True
+    attested: bool = False
 
 
 class Guard(Protocol):

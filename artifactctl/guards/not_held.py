@@ -12,6 +12,11 @@ _SETTLED_BY_LEASES = frozenset(
 )
 """Blind spots about open and mapped files: a lease granted on every member answers for them."""
 
+_ANSWERED_BY_ATTESTATION: frozenset[BlindSpotKind] = frozenset(
+    {BlindSpotKind.NETWORK_FILESYSTEM, BlindSpotKind.EXPORTED}
+)
+"""Blind spots about other machines: a statement on record answers for them, as far as a quarantine goes."""
+
 _WORDS = {
     HolderKind.DESCRIPTOR: "has {path} open",
     HolderKind.MAPPING: "has {path} mapped into memory",
@@ -33,16 +38,21 @@ class NotHeld:
 
     def check(self, candidate: Candidate, observation: Observation) -> Evidence:
         """Return the holders by name, or what could not be seen with the exact thing that would settle it."""
-        del candidate
         report = observation.holders
         if report.holders:
             return self._blocked(report.holders)
+        answered = _ANSWERED_BY_ATTESTATION if candidate.attested else frozenset()
         open_spots = [
-            s for s in report.blind_spots if not (s.kind in _SETTLED_BY_LEASES and report.leases_settle_openers)
+            s
+            for s in report.blind_spots
+            if s.kind not in answered and not (s.kind in _SETTLED_BY_LEASES and report.leases_settle_openers)
         ]
         if open_spots:
             return self._unknown(tuple(open_spots))
-        if report.leases_settle_openers and report.blind_spots:
+        if any(spot.kind in answered for spot in report.blind_spots):
+            attestation = candidate.replica.root.attestation
+            reason = f"attested ({attestation}): nobody here uses it, and who else could was stated on record"
+        elif report.leases_settle_openers and report.blind_spots:
             reason = (
                 f"the kernel granted a write lease on all {counted(report.leases_granted, 'file')}: nobody has one "
                 f"open or mapped; not seen: {'; '.join(spot.detail for spot in report.blind_spots)} "

@@ -57,7 +57,7 @@ class Recoverable:
             lost = [i.name for i in recipe.inputs if not i.living]
             together = [i.name for i in recipe.inputs if i.living and i.in_same_plan]
             if lost:
-                reasons.append(f"its input {first_of(lost)} is gone")
+                reasons.append(f"its input {first_of(lost)} is gone, or not as the catalog knows it")
             if together:
                 reasons.append(f"its input {first_of(together)} would go in the same plan")
         return "nobody can rebuild it: " + "; ".join(reasons) + "; no other verified copy"

@@ -76,7 +76,7 @@ def listings(parts: Iterable[Wire]) -> Iterator[Listing]:
     """Put the parts of each folder together again."""
     entries: list[Entry] = []
     for part in parts:
-        entries.extend(_entry(row) for row in part["entries"])
+        entries.extend(map(_entry, part["entries"]))
         if not part["final"]:
             continue
         yield Listing(
@@ -93,16 +93,16 @@ def listings(parts: Iterable[Wire]) -> Iterator[Listing]:
 def _entry(row: list[Any]) -> Entry:
     name, letter, size, allocated, inode, links, modified_ns, changed_ns, target, read_ns = row
     return Entry(
-        name=os.fsencode(name),
-        type=_ENTRY_TYPES[letter],
-        size_bytes=size,
-        allocated_bytes=allocated,
-        inode=inode,
-        links=links,
-        modified_ns=modified_ns,
-        changed_ns=changed_ns,
-        link_target=os.fsencode(target),
-        read_ns=read_ns,
+        os.fsencode(name),
+        _ENTRY_TYPES[letter],
+        size,
+        allocated,
+        inode,
+        links,
+        modified_ns,
+        changed_ns,
+        os.fsencode(target) if target else b"",
+        read_ns,
     )
 
 

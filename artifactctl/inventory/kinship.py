@@ -28,13 +28,17 @@ _COUNTS = frozenset({ReplicaState.LIVE})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Freshness:
-    """Which fingerprints were seen on disk just now, by replica id.
+    """Which fingerprints were seen on disk just now, by replica id: of those that are whole as the catalog has them.
 
-    A verification counts only while the content is what was verified; for a replica that was not looked at, the
-    catalog's own record has to do, and it never makes `verified` true by itself.
+    A verification counts only while the content is what was verified, an input only while it is there; the catalog's
+    own record makes neither true by itself.
     """
 
     fingerprints: Mapping[int, str]
+
+    def is_there(self, replica: Replica) -> bool:
+        """Whether the replica is live and lies on disk just now, with every member the catalog knows."""
+        return replica.state in _COUNTS and replica.replica_id in self.fingerprints
 
     def is_verified(self, replica: Replica) -> bool:
         """Whether the replica is live and passed `verify` on exactly what lies there now."""
@@ -44,7 +48,7 @@ class Freshness:
 
 
 def proofs_to_look_at(reading: Reading, artifact: Artifact, replica: Replica) -> tuple[Replica, ...]:
-    """Return the replicas whose fresh fingerprint a decision about `replica` rests on: copies, successor, children."""
+    """Return the replicas whose fresh look a decision about `replica` rests on: copies, successor, children, inputs."""
     wanted = [r for r in artifact.replicas if r.replica_id != replica.replica_id]
     if artifact.superseded_by is not None:
         successor = reading.artifact(artifact.superseded_by)
@@ -53,6 +57,10 @@ def proofs_to_look_at(reading: Reading, artifact: Artifact, replica: Replica) ->
         child = reading.artifact_by_id(edge.child_id)
         wanted += list(child.replicas) if child is not None else []
     unique = {r.replica_id: r for r in wanted if r.state in _COUNTS and r.verified_level is not None}
+    for edge in reading.parents(artifact.artifact_id):
+        parent = reading.artifact_by_id(edge.parent_id) if edge.role in _INPUT_ROLES else None
+        if parent is not None:
+            unique.update({r.replica_id: r for r in parent.replicas if r.state in _COUNTS})
     return tuple(unique.values())
 
 
@@ -87,7 +95,7 @@ def _is_finished(reading: Reading, child: Artifact) -> bool:
     return not any(run.state is RunState.RUNNING for run in runs)
 
 
-def recipe_of(reading: Reading, artifact: Artifact) -> Recipe | None:
+def recipe_of(reading: Reading, artifact: Artifact, *, fresh: Freshness) -> Recipe | None:
     """Return how to build the artifact again, None when its kind has no recipe or no input is recorded."""
     ingredients = INGREDIENTS.get(artifact.kind)
     if ingredients is None:
@@ -98,7 +106,7 @@ def recipe_of(reading: Reading, artifact: Artifact) -> Recipe | None:
         if parent is None or edge.role not in _INPUT_ROLES:
             continue
         kinds.add(parent.kind)
-        living = any(r.state in _COUNTS for r in parent.replicas)
+        living = any(fresh.is_there(r) for r in parent.replicas)
         inputs.append(RecipeInput(name=parent.name, role=edge.role, living=living, in_same_plan=False))
     if not inputs:
         return None

@@ -69,7 +69,9 @@ def _places(host: Host, catalog: Catalog, name: str) -> list[Target]:
         artifact = reading.artifact(name)
         here = {root.root_id for root in local_roots(host, reading)}
     if artifact is None:
-        raise UnknownObject(f"there is no artifact named {name!r} to accept", remedy="artifactctl ls")
+        raise UnknownObject(
+            f"the catalog knows no artifact `{name}` to accept", remedy="`artifactctl ls` lists the names"
+        )
     return [
         Target(root=replica.root, relative=replica.relative)
         for replica in artifact.replicas

@@ -47,14 +47,34 @@ def apply_plan(workplace: Workplace, plan: ReclaimPlan, *, reason: str, resume: 
     return _measured(workplace, batch, steps, expected_bytes=0, interrupted=interrupted)
 
 
+def with_refusals(result: OperationResult, plan: ReclaimPlan) -> OperationResult:
+    """Return the result with what the plan refused as steps of their own, for a plan whose every item was named."""
+    refused = [
+        StepResult(
+            name=item.name,
+            outcome=StepOutcome.REFUSED,
+            operation="",
+            path=item.path,
+            evidence=item.evidence,
+            allocated_bytes=item.allocated_bytes,
+        )
+        for item in plan.refused
+    ]
+    return replace(result, steps=(*result.steps, *refused))
+
+
 def _purge_of_plan(
     workplace: Workplace, batch: str, steps: Sequence[StepResult], *, reason: str, locks: dict[str, RootLock]
 ) -> OperationResult:
-    aside = [s.operation for s in steps if s.outcome is StepOutcome.QUARANTINED]
+    """Purge what the plan set aside; what is refused now was set aside all the same, so both are reported."""
+    aside = {s.operation: s for s in steps if s.outcome is StepOutcome.QUARANTINED}
     others = [s for s in steps if s.outcome is not StepOutcome.QUARANTINED]
     with workplace.catalog.reading() as reading:
         items = [quarantined(reading, operation) for operation in aside]
-    return _purge(workplace, batch, items, reason=reason, locks=locks, before=others)
+    result = _purge(workplace, batch, items, reason=reason, locks=locks, before=others)
+    purged = {s.operation for s in result.steps if s.outcome is not StepOutcome.REFUSED}
+    still_there = [step for operation, step in aside.items() if operation not in purged]
+    return replace(result, steps=(*still_there, *result.steps))
 
 
 def purge(workplace: Workplace, items: Sequence[Quarantined], *, reason: str) -> OperationResult:

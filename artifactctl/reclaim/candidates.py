@@ -26,14 +26,19 @@ class Choice:
     named: bool
     planned_fingerprint: str | None = None
     rule: str = ""
+    purging: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trust:
-    """What cannot be relied on right now: a lineage nobody confirmed since a rebuild, a clock that ran backwards."""
+    """What can be relied on right now. False: a lineage nobody confirmed since a rebuild, a clock that ran backwards.
+
+    `hostname` is the machine that was asked who uses things there.
+    """
 
     lineage: bool = True
     clock: bool = True
+    hostname: str = ""
 
 
 def candidate_for(
@@ -55,7 +60,7 @@ def candidate_for(
         *reading.artifacts_below(root_id, relative),
     )
     ids = tuple({item.artifact_id for item in around})
-    recipe = recipe_of(reading, artifact)
+    recipe = recipe_of(reading, artifact, fresh=fresh)
     successor = successor_of(reading, artifact, fresh=fresh)
     standing = Standing(
         superseded=successor is not None,
@@ -81,7 +86,16 @@ def candidate_for(
         quiet_time=policy.quiet_time,
         lineage_trusted=trust.lineage,
         clock_trusted=trust.clock,
+        attested=not choice.purging and _is_attested(replica, trust.hostname),
     )
+
+
+def _is_attested(replica: Replica, hostname: str) -> bool:
+    """Whether everybody who can have files open there was asked: all take leases, or this is the only machine."""
+    statement, _, names = replica.root.attestation.partition(":")
+    if statement == "lease":
+        return True
+    return statement == "sole-clients" and {name.strip() for name in names.split(",")} == {hostname}
 
 
 def _reservations_in(reading: Reading, replica: Replica, now: datetime) -> tuple[Reservation, ...]:

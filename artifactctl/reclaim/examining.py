@@ -6,6 +6,8 @@ from artifactctl import audit
 from artifactctl.catalog import Reading
 from artifactctl.domain.artifacts import ReplicaState, Root
 from artifactctl.domain.errors import ArtifactctlError, HostFailure
+from artifactctl.hosts.protocol import Marker
+from artifactctl.inventory.standing import why_read_only
 from artifactctl.reclaim.importing import import_operation, strangers
 from artifactctl.reclaim.locking import locked_roots, mirror_operations
 from artifactctl.reclaim.recovering import unfinished
@@ -18,6 +20,9 @@ from artifactctl.report.sizes import format_bytes
 
 WORTH_A_WORD_BYTES = 1 << 20
 """Deleted files that hold less than this are not worth a line."""
+
+
+CONFIRM = "look at what it knows (`artifactctl ls`), then confirm with `artifactctl doctor --repair`"
 
 
 def examine(workplace: Workplace) -> tuple[Finding, ...]:
@@ -63,7 +68,15 @@ def _catalog_findings(workplace: Workplace, reading: Reading) -> Iterator[Findin
         yield Finding(
             what=f"the audit chain is broken: {proof.problem}", object="audit", remedy="artifactctl audit verify"
         )
-    behind = reading.last_written_at() - workplace.clock()
+    identity = reading.identity()
+    if not identity.is_confirmed:
+        yield Finding(
+            what=f"it was restored from a backup (epoch {identity.epoch}) and is not confirmed: nothing is removed",
+            object="catalog",
+            remedy=CONFIRM,
+            repairable=True,
+        )
+    behind = identity.written_at - workplace.clock()
     if behind > CLOCK_SLACK:
         yield Finding(
             what=f"this machine's clock is {behind} behind the catalog's last write, so nothing expires",
@@ -91,9 +104,19 @@ def _root_problem(workplace: Workplace, root: Root) -> Finding | None:
             what = "its marker names another catalog, so this one is read-only there"
             return Finding(what=what, object=name, remedy="use that catalog (--catalog)")
         workplace.host.operations(root)
+        return _epoch_problem(workplace, name, marker)
     except HostFailure as error:
         return Finding(what=error.message, object=name, remedy=error.remedy or "look at the volume")
-    return None
+
+
+def _epoch_problem(workplace: Workplace, name: str, marker: Marker) -> Finding | None:
+    catalog = workplace.catalog
+    problem = why_read_only(marker, catalog_id=catalog.lineage_id, epoch=catalog.epoch)
+    if not problem:
+        return None
+    older = marker.catalog_epoch < catalog.epoch
+    remedy = CONFIRM if older else "use the newer catalog (--catalog); this one stays as it is"
+    return Finding(what=problem, object=name, remedy=remedy, repairable=older)
 
 
 def _missing(workplace: Workplace, reading: Reading, root: Root) -> Iterator[Finding]:

@@ -1,9 +1,10 @@
 """Why an artifact may go or stays, in whatever state it is."""
 
-from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState
+from artifactctl.domain.artifacts import Artifact, ReplicaState
 from artifactctl.domain.verdicts import Evidence, Verdict, may_remove
-from artifactctl.guards import WAIVABLE, evaluate
-from artifactctl.reclaim.preparing import judge
+from artifactctl.guards import WAIVABLE
+from artifactctl.reclaim.planning import evidence_about
+from artifactctl.reclaim.preparing import judge_each
 from artifactctl.reclaim.purging import judge_purge
 from artifactctl.reclaim.quarantined import in_quarantine
 from artifactctl.reclaim.workplace import Workplace
@@ -14,7 +15,8 @@ def explain_artifact(workplace: Workplace, artifact: Artifact) -> WhyAnswer:
     """Judge the live copy (every live copy must be clear), else what is in quarantine, else say where it went."""
     live = [r for r in artifact.replicas if r.state is ReplicaState.LIVE]
     if live:
-        evidence = tuple(item for replica in live for item in _judged(workplace, artifact, replica))
+        subjects = judge_each(workplace, [(artifact, replica) for replica in live])
+        evidence = tuple(item for subject in subjects for item in evidence_about(workplace.guards, subject))
         may_go = may_remove(evidence)
         first = f"artifactctl reclaim {artifact.name} --dry-run" if may_go else ""
         return _answer(artifact, evidence, standing="", first=first)
@@ -27,15 +29,6 @@ def explain_artifact(workplace: Workplace, artifact: Artifact) -> WhyAnswer:
     states = ", ".join(sorted({r.state.value for r in artifact.replicas})) or "nowhere"
     gone = Evidence(guard="confined", verdict=Verdict.BLOCKED, reason=f"it has no live copy: it is {states}")
     return _answer(artifact, (gone,), standing="", first=f"artifactctl audit ls --artifact {artifact.name}")
-
-
-def _judged(workplace: Workplace, artifact: Artifact, replica: Replica) -> tuple[Evidence, ...]:
-    subject = judge(workplace, artifact, replica)
-    evidence = evaluate(workplace.guards, subject.candidate, subject.observation)
-    if subject.obstacle:
-        reason = f"it cannot be set aside: {subject.obstacle}"
-        evidence = (*evidence, Evidence(guard="removable", verdict=Verdict.BLOCKED, reason=reason))
-    return evidence
 
 
 def _answer(artifact: Artifact, evidence: tuple[Evidence, ...], *, standing: str, first: str) -> WhyAnswer:

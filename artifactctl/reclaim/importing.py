@@ -3,9 +3,9 @@
 The journal decides where bytes are, the catalog what is permitted: what it did not order, it never purges.
 """
 
-from artifactctl.catalog import Writing
+from artifactctl.catalog import Reading, StateChanged, Writing
 from artifactctl.domain.artifacts import Artifact, ArtifactKind, Replica, ReplicaState, Root
-from artifactctl.domain.operations import OperationRecord
+from artifactctl.domain.operations import JournalEvent, OperationRecord
 from artifactctl.reclaim.workplace import Workplace, record
 
 IMPORTED_BY_NOBODY = ""
@@ -26,26 +26,70 @@ def import_operation(workplace: Workplace, root: Root, found: OperationRecord) -
     """Record one of them with a replica in quarantine; returns the name it was given."""
     with workplace.catalog.writing(workplace.actor, workplace.clock()) as writing:
         artifact, replica = _known_copy(writing, root, found) or _new_copy(writing, workplace, root, found)
-        writing.add_operation(
-            found.operation,
-            replica.replica_id,
-            state=found.event,
-            plan_digest=IMPORTED_BY_NOBODY,
-            reason="imported from the root's journal",
-            placed=found.placed,
-            fingerprint=found.fingerprint,
-        )
-        record(
-            writing,
-            workplace,
-            "operation.import",
-            artifact=artifact.name,
-            path=root.path.rstrip(b"/") + b"/" + found.original,
-            size_bytes=found.allocated_bytes,
-            reason="found in the root's journal",
-            operation=found.operation,
-        )
+        _add(writing, workplace, root, found, artifact, replica)
     return artifact.name
+
+
+def _add(
+    writing: Writing, workplace: Workplace, root: Root, found: OperationRecord, artifact: Artifact, replica: Replica
+) -> None:
+    writing.add_operation(
+        found.operation,
+        replica.replica_id,
+        state=found.event,
+        plan_digest=IMPORTED_BY_NOBODY,
+        reason="imported from the root's journal",
+        placed=found.placed,
+        fingerprint=found.fingerprint,
+    )
+    record(
+        writing,
+        workplace,
+        "operation.import",
+        artifact=artifact.name,
+        path=root.path.rstrip(b"/") + b"/" + found.original,
+        size_bytes=found.allocated_bytes,
+        reason="found in the root's journal",
+        operation=found.operation,
+    )
+
+
+def purged_elsewhere(workplace: Workplace, root: Root) -> tuple[OperationRecord, ...]:
+    """Return finished purges that this catalog did not order, of copies that it takes to be at their places.
+
+    Only where nothing is there now and the content that was purged is the content that it knows.
+    """
+    with workplace.catalog.reading() as reading:
+        return tuple(
+            found
+            for found in workplace.host.operations(root)
+            if found.event is JournalEvent.PURGED
+            and not (found.at_original or found.in_quarantine or found.in_purging)
+            and reading.operation(found.operation) is None
+            and _purged_copy(reading, root, found) is not None
+        )
+
+
+def import_purge(workplace: Workplace, root: Root, found: OperationRecord) -> str:
+    """Record that such a copy is gone, and by which operation; returns the artifact's name."""
+    with workplace.catalog.writing(workplace.actor, workplace.clock()) as writing:
+        known = _purged_copy(writing, root, found)
+        if known is None:
+            raise StateChanged(f"{found.name} is not known at its place any more", remedy="artifactctl doctor")
+        artifact, replica = known
+        expected = {ReplicaState.LIVE, ReplicaState.MISSING}
+        writing.change_state(replica.replica_id, expected=expected, to=ReplicaState.GONE)
+        _add(writing, workplace, root, found, artifact, replica)
+    return artifact.name
+
+
+def _purged_copy(reading: Reading, root: Root, found: OperationRecord) -> tuple[Artifact, Replica] | None:
+    artifact = reading.artifact_at(root.root_id, found.original, states=(ReplicaState.LIVE, ReplicaState.MISSING))
+    for replica in artifact.replicas if artifact is not None else ():
+        same_place = replica.root.root_id == root.root_id and replica.relative == found.original
+        if same_place and replica.fingerprint == found.fingerprint and artifact is not None:
+            return artifact, replica
+    return None
 
 
 def _known_copy(writing: Writing, root: Root, found: OperationRecord) -> tuple[Artifact, Replica] | None:

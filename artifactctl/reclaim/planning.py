@@ -52,12 +52,12 @@ def make_plan(
     and another step would be built again from stays: the big derived thing goes, its small input does not.
     """
     waivers = circumstances.waivers
-    first = [s for s in subjects if may_remove(_evidence(guards, s, waivers))]
+    first = [s for s in subjects if may_remove(evidence_about(guards, s, waivers))]
     inputs = {i.name: s.candidate.artifact.name for s in first for i in _inputs(s)}
     kept_as_input = [s for s in first if not s.candidate.named_by_operator and s.candidate.artifact.name in inputs]
     first = [s for s in first if s not in kept_as_input]
     together = frozenset(s.candidate.artifact.name for s in first)
-    judged = [(s, _evidence(guards, _going_with(s, together), waivers)) for s in subjects]
+    judged = [(s, evidence_about(guards, _going_with(s, together), waivers)) for s in subjects]
     through = [(s, e) for s, e in judged if s in first and may_remove(e)]
     caps = _caps([s for s, _ in through], policy)
     cap_evidence = within_caps(caps)
@@ -111,7 +111,8 @@ def _caps(subjects: Sequence[Subject], policy: Policy) -> tuple[Cap, ...]:
     )
 
 
-def _evidence(guards: Sequence[Guard], subject: Subject, waivers: Sequence[str]) -> tuple[Evidence, ...]:
+def evidence_about(guards: Sequence[Guard], subject: Subject, waivers: Sequence[str] = ()) -> tuple[Evidence, ...]:
+    """Return what every guard says, and that there is no place to set it aside where that is so."""
     evidence = evaluate(guards, subject.candidate, subject.observation, waivers=waivers)
     if not subject.obstacle:
         return evidence

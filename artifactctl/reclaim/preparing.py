@@ -58,8 +58,18 @@ def prepare(workplace: Workplace, wish: Wish, *, looking_at: Callable[[str], Non
 
 def judge(workplace: Workplace, artifact: Artifact, replica: Replica) -> Subject:
     """Look at one live replica and return it as a subject, as if it had been named (for `artifactctl why`)."""
+    return judge_each(workplace, [(artifact, replica)])[0]
+
+
+def judge_each(
+    workplace: Workplace,
+    pairs: Sequence[tuple[Artifact, Replica]],
+    *,
+    looking_at: Callable[[str], None] = lambda name: None,
+) -> list[Subject]:
+    """Look at live replicas and return each as a subject of its own, as if it alone had been named."""
     with workplace.catalog.reading() as reading:
-        return _subjects(workplace, reading, [(artifact, replica)], named=True, looking_at=lambda name: None)[0]
+        return _subjects(workplace, reading, pairs, named=True, looking_at=looking_at)
 
 
 def live_replica(artifact: Artifact) -> Replica:

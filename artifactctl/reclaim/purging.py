@@ -112,7 +112,7 @@ def _judge(workplace: Workplace, reading: Reading, item: Quarantined, look: Look
         reading,
         artifact,
         replica,
-        choice=Choice(named=True, planned_fingerprint=item.operation.fingerprint),
+        choice=Choice(named=True, planned_fingerprint=item.operation.fingerprint, purging=True),
         policy=workplace.policy,
         fresh=look.fresh,
         trust=workplace.trust(reading),

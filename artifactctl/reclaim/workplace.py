@@ -48,7 +48,11 @@ class Workplace:
     def trust(self, reading: Reading) -> Trust:
         """Return what can be relied on now: a restored catalog not at all; a clock behind lets nothing expire."""
         identity = reading.identity()
-        return Trust(lineage=identity.is_confirmed, clock=self.clock() >= identity.written_at - CLOCK_SLACK)
+        return Trust(
+            lineage=identity.is_confirmed,
+            clock=self.clock() >= identity.written_at - CLOCK_SLACK,
+            hostname=self.host.identify().hostname,
+        )
 
     def fresh(self, reading: Reading, subjects: Iterable[tuple[Artifact, Replica]]) -> Freshness:
         """Look at every replica that decisions about `subjects` rest on, each once."""

@@ -9,7 +9,7 @@ from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState
 from artifactctl.report.instants import format_date
 from artifactctl.report.json_values import json_path
 from artifactctl.report.paths import display_path, printable
-from artifactctl.report.sizes import format_bytes, format_tokens
+from artifactctl.report.sizes import counted, format_bytes, format_tokens
 from artifactctl.report.tables import Document, Table, columns
 
 _NEAREST_FIRST = {
@@ -86,10 +86,11 @@ def listing_text(listing: Listing, *, show_gone: bool) -> Document:
         empty="no artifacts" if show_gone or not gone else "no artifacts whose bytes are still here",
     )
     hidden = len(gone) if not show_gone else 0
-    total = f"{len(shown):,} artifacts, {format_bytes(sum(a.allocated_bytes for a in shown))}"
+    total = f"{counted(len(shown), 'artifact')}, {format_bytes(sum(a.allocated_bytes for a in shown))}"
     lines = [total] if len(shown) > 1 else []
     if hidden:
-        lines.append(f"{hidden:,} more are only remembered; `artifactctl ls --state gone` shows them")
+        those = "one more is" if hidden == 1 else f"{hidden:,} more are"
+        lines.append(f"{those} only remembered; `artifactctl ls --state gone` shows {'it' if hidden == 1 else 'them'}")
     return [table, *lines]
 
 

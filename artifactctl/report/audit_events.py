@@ -3,13 +3,15 @@
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from artifactctl.domain.audit import AuditEvent, AuditVerification, JsonValue
+from artifactctl.domain.verdicts import Verdict
+from artifactctl.report.evidence import SYMBOLS
 from artifactctl.report.instants import format_instant
 from artifactctl.report.json_values import dump_value, json_path, rfc3339
 from artifactctl.report.paths import display_path, printable
-from artifactctl.report.sizes import format_bytes
+from artifactctl.report.sizes import counted, format_bytes
 from artifactctl.report.tables import Table, columns, key_values
 
 FIELDS = (
@@ -119,17 +121,33 @@ def verification_payload(verification: AuditVerification) -> dict[str, Any]:
 
 def verification_text(verification: AuditVerification) -> str:
     """Return `audit verify` for a person: the head is what to keep elsewhere."""
+    events = counted(verification.events, "event")
     if verification.ok:
-        return f"the audit log is whole: {verification.events:,} events, head {verification.head}"
-    return f"the audit log is not whole: {verification.problem} ({verification.events:,} events before that are sound)"
+        return f"the audit log is whole: {events}, head {verification.head}"
+    return f"the audit log is not whole: {verification.problem} (before that: {events}, sound)"
 
 
 def _evidence(evidence: JsonValue) -> list[str]:
+    if _is_of_guards(evidence):
+        return [_of_guard(item) for item in evidence]
     if isinstance(evidence, Mapping):
         return [f"{printable(str(key))}: {printable(_short(value))}" for key, value in evidence.items()]
     if isinstance(evidence, Sequence) and not isinstance(evidence, str):
         return [printable(_short(item)) for item in evidence]
     return [] if evidence is None else [printable(_short(evidence))]
+
+
+def _is_of_guards(evidence: JsonValue) -> TypeGuard[Sequence[Mapping[str, JsonValue]]]:
+    """Whether the evidence is what `evidence_payload` wrote."""
+    if not isinstance(evidence, Sequence) or isinstance(evidence, str):
+        return False
+    return all(isinstance(item, Mapping) and {"guard", "verdict", "reason"} <= set(item) for item in evidence)
+
+
+def _of_guard(item: Mapping[str, JsonValue]) -> str:
+    waived = " (waived)" if item.get("waived") else ""
+    symbol = SYMBOLS[Verdict(str(item["verdict"]))]
+    return f"{symbol} {printable(str(item['guard']))}: {printable(str(item['reason']))}{waived}"
 
 
 def _short(value: JsonValue) -> str:

@@ -103,8 +103,8 @@ def _answer(plan: CapacityPlan) -> str:
         return f"{head}; nothing needs to be deleted"
     if plan.verdict is Fit.FITS_AFTER_RECLAIM:
         freed = sum(offer.freed_bytes for offer in plan.reclaim)
-        return f"{head}; {format_bytes(plan.shortfall_bytes)} are missing, giving up {format_bytes(freed)} makes room"
-    return f"{head}; {format_bytes(plan.shortfall_bytes)} are missing and cannot be made free"
+        return f"{head}; {format_bytes(plan.shortfall_bytes)} short, giving up {format_bytes(freed)} makes room"
+    return f"{head}; {format_bytes(plan.shortfall_bytes)} short, and what may go does not make up for it"
 
 
 def _facts(plan: CapacityPlan) -> list[tuple[str, str]]:

@@ -95,10 +95,8 @@ def _one(usage: DiskUsage) -> list[str | Table]:
         Table(columns=columns("kind", "state", ">artifacts", ">on disk"), rows=tuple(rows)),
     ]
     if usage.uncatalogued:
-        lines.append("largest uncatalogued")
-        lines += [
-            f"  {format_bytes(item.allocated_bytes)}  {display_path(item.path)}"
-            for item in usage.uncatalogued[:UNCATALOGUED_SHOWN]
-        ]
+        shown = [(format_bytes(i.allocated_bytes), display_path(i.path)) for i in usage.uncatalogued]
+        largest = Table(columns=columns(">uncatalogued", "where"), rows=tuple(shown[:UNCATALOGUED_SHOWN]))
+        lines += ["", largest]
     lines += [f"not read: {printable(problem)}" for problem in usage.problems]
     return lines

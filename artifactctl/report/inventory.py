@@ -11,12 +11,19 @@ from artifactctl.report.tables import Table, columns
 
 def root_table(roots: Sequence[Root]) -> Table:
     """Return the table of `root ls`."""
-    rows = [(root.name, display_path(root.path), root.filesystem_type, root.attestation or "local") for root in roots]
+    rows = [(root.name, display_path(root.path), root.filesystem_type, _shared_with(root)) for root in roots]
     return Table(
-        columns=columns("name", "path", "filesystem", "who else opens files"),
+        columns=columns("name", "path", "filesystem", "shared with"),
         rows=tuple(rows),
         empty="No folder is managed yet: `artifactctl root add PATH`.",
     )
+
+
+def _shared_with(root: Root) -> str:
+    """Return who else has files open there, as somebody stated it."""
+    if root.attestation == "lease":
+        return "whoever takes a lease"
+    return root.attestation.removeprefix("sole-clients:").replace(",", ", ") or "nobody"
 
 
 def root_payload(root: Root) -> dict[str, Any]:

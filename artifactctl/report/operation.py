@@ -10,7 +10,7 @@ from artifactctl.report.evidence import evidence_payload, refusal_lines
 from artifactctl.report.json_values import json_path
 from artifactctl.report.paths import display_path, printable
 from artifactctl.report.sizes import format_bytes, format_bytes_both
-from artifactctl.report.tables import Document
+from artifactctl.report.tables import Document, key_values
 
 _WORDS = {
     StepOutcome.QUARANTINED: ("✓", "in quarantine"),
@@ -30,11 +30,16 @@ def operation_document(result: OperationResult) -> Document:
     if any(step.outcome is StepOutcome.PURGED for step in result.steps):
         lines += ["", *_measured_lines(result)]
     elif any(step.outcome is StepOutcome.QUARANTINED for step in result.steps):
-        lines += ["", f"operation {result.operation}: nothing is freed until it is purged; "]
-        lines[-1] += "`artifactctl quarantine restore` puts it back, `artifactctl quarantine purge` frees the space."
+        lines += ["", "Nothing is freed until it is purged:", *_ways_on(result.operation)]
     if result.interrupted:
         lines.append("Stopped before the rest was done.")
     return ["\n".join(lines)]
+
+
+def _ways_on(operation: str) -> list[str]:
+    restore, purge = (f"artifactctl quarantine {verb} {operation}" for verb in ("restore", "purge"))
+    width = max(len(restore), len(purge))
+    return [f"  {restore:<{width}}  puts it back", f"  {purge:<{width}}  frees the space"]
 
 
 def _step_lines(step: StepResult) -> list[str]:
@@ -55,19 +60,25 @@ def _measured_lines(result: OperationResult) -> list[str]:
     if result.before is None or result.after is None or result.difference_bytes is None:
         return [f"predicted {format_bytes_both(expected)}; what was freed was not measured"]
     freed = expected + result.difference_bytes
-    lines = [
-        f"predicted  {format_bytes_both(expected)}",
-        f"measured   {format_bytes_both(freed)}",
-        f"available  {format_bytes(result.before.available_bytes)} before, "
-        f"{format_bytes(result.after.available_bytes)} now",
+    before, after = result.before.available_bytes, result.after.available_bytes
+    measured = [
+        ("predicted", format_bytes_both(expected)),
+        ("measured", format_bytes_both(freed)),
+        ("available", f"{format_bytes(before)} before, {format_bytes(after)} now"),
     ]
-    rest = format_bytes(result.difference_bytes)
+    return key_values([*measured, *_differences(result, result.difference_bytes)]).split("\n")
+
+
+def _differences(result: OperationResult, difference: int) -> list[tuple[str, str]]:
+    """Return what explains that more or less came free than predicted, or that nothing does."""
+    rest = f"{format_bytes(abs(difference))} {'more' if difference > 0 else 'less'}"
+    found = []
     for item in result.explanations:
-        part = item.bytes_ is not None and abs(item.bytes_) != abs(result.difference_bytes)
-        lines.append(f"difference {rest}: {item.text}" + (f" ({format_bytes(item.bytes_ or 0)})" if part else ""))
+        part = item.bytes_ is not None and abs(item.bytes_) != abs(difference)
+        found.append(f"{rest}: {item.text}" + (f" ({format_bytes(item.bytes_ or 0)})" if part else ""))
     if result.unexplained:
-        lines.append(f"difference {rest}: not explained; `artifactctl doctor` looks closer")
-    return lines
+        found.append(f"{rest}: not explained; `artifactctl doctor` looks closer")
+    return [("difference", text) for text in found]
 
 
 def operation_payload(result: OperationResult) -> Mapping[str, Any]:

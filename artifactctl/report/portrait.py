@@ -78,7 +78,7 @@ def _facts(artifact: Artifact) -> str:
             ("kind", artifact.kind.value),
             ("state", state_of(artifact).value),
             ("size", format_bytes_both(artifact.allocated_bytes)),
-            ("tokens", "" if artifact.tokens is None else f"{artifact.tokens:,} ({format_tokens(artifact.tokens)})"),
+            ("tokens", _tokens(artifact.tokens)),
             ("records", "" if artifact.records is None else f"{artifact.records:,}"),
             ("created", format_instant(artifact.created_at)),
             ("superseded by", superseded),
@@ -88,6 +88,12 @@ def _facts(artifact: Artifact) -> str:
             *((printable(key), printable(value)) for key, value in artifact.details),
         )
     )
+
+
+def _tokens(tokens: int | None) -> str:
+    """Return `87,800,000 (87.8 M)`; a short number once."""
+    exact, short = ("", "") if tokens is None else (f"{tokens:,}", format_tokens(tokens))
+    return exact if exact == short else f"{exact} ({short})"
 
 
 def _edge_table(portrait: Portrait) -> Table:

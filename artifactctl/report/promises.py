@@ -57,7 +57,7 @@ def lease_table(leases: Sequence[Lease], *, now: datetime) -> Table:
             )
             for lease in leases
         ),
-        empty="nobody has announced a use (`artifactctl lease run NAME -- COMMAND` does)",
+        empty="nothing is leased; `artifactctl lease run NAME -- COMMAND` takes a lease while the command runs",
     )
 
 

@@ -3,7 +3,7 @@
 from artifactctl.domain.plans import Bound, ReclaimPlan, ReclaimStep, Refusal
 from artifactctl.report.evidence import evidence_lines, refusal_lines
 from artifactctl.report.paths import display_path, printable
-from artifactctl.report.sizes import format_bytes, format_bytes_both, format_duration
+from artifactctl.report.sizes import counted, format_bytes, format_bytes_both, format_duration
 from artifactctl.report.tables import Document
 
 
@@ -21,7 +21,7 @@ def plan_document(plan: ReclaimPlan, *, every_guard: bool = False) -> Document:
 def _step_lines(plan: ReclaimPlan, step: ReclaimStep, *, every_guard: bool) -> list[str]:
     verb = "purge" if plan.purge_now else "quarantine"
     lines = [
-        f"  - {verb}  {printable(step.name)}  ({step.kind.value}, {step.files:,} files, "
+        f"  - {verb}  {printable(step.name)}  ({step.kind.value}, {counted(step.files, 'file')}, "
         f"{format_bytes(step.allocated_bytes)})",
         f"      {display_path(step.path)}",
     ]
@@ -46,22 +46,17 @@ def _refusal_lines(item: Refusal) -> list[str]:
 
 def _outcome_lines(plan: ReclaimPlan) -> list[str]:
     if not plan.steps:
-        kept = len(plan.refused)
-        return [
-            f"Nothing would go: {kept} {'artifact is' if kept == 1 else 'artifacts are'} kept for the reasons above."
-        ]
+        kept = counted(len(plan.refused), "artifact is", "artifacts are")
+        return [f"Nothing would go: {kept} kept for the reasons above."]
     freed = plan.expected_freed_bytes
     bound = "up to " if any(step.bound is Bound.UPPER for step in plan.steps) else ""
-    volume = display_path(plan.mount)
-    before = plan.available_before_bytes
+    amount = f"{bound}{format_bytes_both(freed)}"
     if plan.purge_now:
-        return [f"Frees {bound}{format_bytes_both(freed)} on {volume} at once: {_arrow(before, freed)} available."]
-    return [
-        f"Frees nothing yet: a quarantine on the same volume keeps the bytes. After the purge, due in "
-        f"{format_duration(plan.grace)}:",
-        f"{bound}{format_bytes_both(freed)} on {volume}, {_arrow(before, freed)} available.",
-    ]
-
-
-def _arrow(before: int, freed: int) -> str:
-    return f"{format_bytes(before)} now, then {format_bytes(before + freed)}"
+        said = [f"Frees {amount} on {display_path(plan.mount)} at once."]
+    else:
+        said = [
+            "Frees nothing yet: a quarantine keeps the bytes on the same volume.",
+            f"The purge, due in {format_duration(plan.grace)}, frees {amount} on {display_path(plan.mount)}.",
+        ]
+    now, then = format_bytes(plan.available_before_bytes), format_bytes(plan.available_before_bytes + freed)
+    return [*said, f"Available there: {now} now, {then} afterwards."]

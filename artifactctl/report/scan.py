@@ -6,9 +6,10 @@ from typing import Any
 from artifactctl.domain.stock import Drifted, Registered, ScanReport, Strays
 from artifactctl.report.json_values import json_path
 from artifactctl.report.paths import display_path, printable
-from artifactctl.report.sizes import format_bytes, format_tokens
+from artifactctl.report.sizes import counted, format_bytes, format_tokens
 from artifactctl.report.tables import Document, Table, columns
 
+MOST_UNCATALOGUED = 5
 MOST_LINES = 20
 """Entries of one sort that people see; scripts see all."""
 
@@ -17,12 +18,15 @@ def scan_document(rows: ScanReport, *, wrote: bool) -> Document:
     """Return what is new first, then what is not as it was, then what is nobody's."""
     verb = "registered" if wrote else "would register"
     blocks: list[str | Table] = [
-        f"{rows.files:,} files, {format_bytes(rows.allocated_bytes)}; {verb} {len(rows.registered)}"
+        f"{counted(rows.files, 'file')}, {format_bytes(rows.allocated_bytes)}; "
+        f"{verb} {counted(len(rows.registered), 'artifact') if rows.registered else 'nothing new'}"
     ]
     if rows.registered:
         blocks += ["", _found_table(rows.registered)]
     blocks += [line for row in (*rows.registered, *rows.grown) for line in _problem_lines(row)]
-    blocks += [f"~ {printable(row.name)} grew: {row.files:,} files, {_size(row)}" for row in rows.grown[:MOST_LINES]]
+    blocks += [
+        f"~ {printable(row.name)} grew: {counted(row.files, 'file')}, {_size(row)}" for row in rows.grown[:MOST_LINES]
+    ]
     blocks += [line for row in rows.drift[:MOST_LINES] for line in _drift_lines(row)]
     blocks += [line for row in rows.strays[:MOST_LINES] for line in _stray_lines(row)]
     blocks += [f"! {printable(name)} is missing: nothing is at its path" for name in rows.missing[:MOST_LINES]]
@@ -45,7 +49,7 @@ def _found_table(found: Sequence[Registered]) -> Table:
 def _counted(row: Registered) -> str:
     if row.tokens is not None:
         return f"{format_tokens(row.tokens)} tokens"
-    return f"{row.records:,} records" if row.records is not None else ""
+    return counted(row.records, "record") if row.records is not None else ""
 
 
 def _size(row: Registered) -> str:
@@ -72,18 +76,21 @@ def _drift_lines(row: Drifted) -> list[str]:
 def _stray_lines(row: Strays) -> list[str]:
     names = ", ".join(display_path(path) for path in row.examples[:3])
     return [
-        f"! {row.files:,} stray {'file' if row.files == 1 else 'files'} in {printable(row.name)} "
-        f"({format_bytes(row.allocated_bytes)}): {names}"
+        f"! {counted(row.files, 'stray file')} in {printable(row.name)} ({format_bytes(row.allocated_bytes)}): {names}"
     ]
 
 
 def _nobodys(rows: ScanReport) -> list[str]:
     if not rows.uncatalogued_files:
         return []
-    lines = [f"uncatalogued: {rows.uncatalogued_files:,} files, {format_bytes(rows.uncatalogued_bytes)}; the largest:"]
+    several = "; the largest:" if rows.uncatalogued_files > MOST_UNCATALOGUED else ":"
+    lines = [
+        "",
+        f"uncatalogued: {counted(rows.uncatalogued_files, 'file')}, {format_bytes(rows.uncatalogued_bytes)}{several}",
+    ]
     return lines + [
         f"    {format_bytes(file.allocated_bytes):>12}  {display_path(file.path)}"
-        for file in rows.uncatalogued_largest[:5]
+        for file in rows.uncatalogued_largest[:MOST_UNCATALOGUED]
     ]
 
 

@@ -12,7 +12,7 @@ _DECIMAL_UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
 _DU_UNITS = ("", "K", "M", "G", "T", "P", "E")
 _GIB_POWER = 3
 _HUNDREDTH = Decimal("0.01")
-_COUNT_STEPS = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "k"))
+_COUNT_STEPS = ((10**12, "T"), (10**9, "B"), (10**6, "M"))
 
 
 def format_bytes(size_bytes: int) -> str:
@@ -50,7 +50,7 @@ def format_bytes_as_du(size_bytes: int) -> str:
 
 
 def format_duration(duration: timedelta) -> str:
-    """Return `42 s`, `15 min`, `72.3 h` or, from a hundred hours on, `4 d 4 h`."""
+    """Return `42 s`, `15 min`, `72.3 h` or, from a hundred hours on, `4 d 4 h` or `7 d`."""
     seconds = duration.total_seconds()
     if seconds < 0:
         return f"-{format_duration(-duration)}"
@@ -64,20 +64,25 @@ def format_duration(duration: timedelta) -> str:
 
 
 def format_days(duration: timedelta) -> str:
-    """Return `3 d 0 h`: whole days and the nearest hour."""
+    """Return `7 d`, `3 d 4 h`: whole days and the nearest hour."""
     if duration < timedelta(0):
         return f"-{format_days(-duration)}"
     days, hours = divmod(round(duration.total_seconds() / 3600), 24)
-    return f"{days:,} d {hours} h"
+    return f"{days:,} d {hours} h" if hours else f"{days:,} d"
 
 
 def format_tokens(tokens: int) -> str:
-    """Return `87.8 M`, `23.07 M`, `1.2 B`, `999`: powers of ten, at most two decimals."""
+    """Return `87.8 M`, `23.07 M`, `1.2 B`; below a million every single one: `10,000`. At most two decimals."""
     for step, unit in _COUNT_STEPS:
-        if tokens >= step - step // 200_000:  # what would round to 1,000 of the smaller unit
+        if tokens >= step - (step // 200_000 if step > 10**6 else 0):  # what would round to 1,000 of the smaller unit
             scaled = (Decimal(tokens) / step).quantize(_HUNDREDTH, rounding=ROUND_HALF_UP)
             return f"{scaled.normalize():,f} {unit}"
-    return str(tokens)
+    return f"{tokens:,}"
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """Return `1 file`, `3 files`, `2 copies`: a number with its noun, thousands grouped."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
 def format_rate(bytes_per_second: float) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from artifactctl.domain.verification import VerifyResult
 from artifactctl.report.json_values import json_path
 from artifactctl.report.paths import printable
-from artifactctl.report.sizes import format_tokens
+from artifactctl.report.sizes import counted, format_tokens
 from artifactctl.report.tables import Document
 
 MOST_PROBLEMS = 10
@@ -18,9 +18,9 @@ def verify_document(results: Sequence[VerifyResult]) -> Document:
 
 
 def _lines(result: VerifyResult) -> list[str]:
-    counted = [f"{format_tokens(result.tokens)} tokens"] if result.tokens is not None else []
-    counted += [f"{result.records:,} records"] if result.records is not None else []
-    what = f" ({', '.join(counted)})" if counted else ""
+    holds = [f"{format_tokens(result.tokens)} tokens"] if result.tokens is not None else []
+    holds += [counted(result.records, "record")] if result.records is not None else []
+    what = f" ({', '.join(holds)})" if holds else ""
     if result.ok:
         return [f"✓ {printable(result.name)}: verified at level {result.level.value}{what}"]
     lines = [f"✗ {printable(result.name)}: not verified at level {result.level.value}{what}"]

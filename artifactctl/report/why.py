@@ -26,7 +26,8 @@ def why_document(answer: WhyAnswer) -> Document:
     verdict = "may go" if answer.may_go else "stays"
     lines = [f"{printable(answer.name)} {verdict}" + (f": {answer.standing}" if answer.standing else ""), ""]
     lines += evidence_lines(answer.evidence)
-    lines += _steps(answer.next_steps)
+    said = {item.remedy for item in answer.evidence if not item.permits_removal}
+    lines += _steps([step for step in answer.next_steps if step not in said])
     return ["\n".join(lines)]
 
 

@@ -62,7 +62,7 @@ class Judge:
     def judge(self) -> Judgement:
         """Return every find either as a candidate or as kept."""
         finds = self.findings.finds
-        self._runs = {verdict.find.relative: verdict for verdict in judge_runs(finds, is_quiet=self._is_settled)}
+        self._runs = {verdict.find.relative: verdict for verdict in judge_runs(finds, is_quiet=self._is_old_enough)}
         self._older = older_siblings(finds)
         self._pointers = _pointers_by_target(self.findings.pointers)
         for find in self.findings.leftovers:
@@ -130,6 +130,10 @@ class Judge:
             return "it is being written right now"
         return ""
 
+    def _is_old_enough(self, find: Find) -> bool:
+        """Whether its content is old enough to be taken for finished; a move or a copy made no content new."""
+        return self.now - find.modified_at >= self.quiet
+
     def _is_settled(self, find: Find) -> bool:
         return self.now - find.changed_at >= self.quiet
 
@@ -195,8 +199,8 @@ def _pointers_by_target(pointers: Iterable[Pointer]) -> dict[bytes, list[bytes]]
 
 
 def ranked(candidates: Iterable[RescueCandidate]) -> tuple[RescueCandidate, ...]:
-    """Return candidates by regret, the settled first, then the largest first, then by path: a total order."""
-    return tuple(sorted(candidates, key=lambda c: (c.regret, not c.is_settled, -c.freed_bytes, c.path)))
+    """Return candidates by regret, the settled first, then the oldest first, then by path: a total order."""
+    return tuple(sorted(candidates, key=lambda c: (c.regret, not c.is_settled, c.modified_at, c.path)))
 
 
 def _largest_first(kept: Sequence[RescueKept]) -> tuple[RescueKept, ...]:

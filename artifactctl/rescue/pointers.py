@@ -9,7 +9,12 @@ from artifactctl.recognition.seen import Read, join
 from artifactctl.recognition.views import first_line
 from artifactctl.rescue.finds import Pointer
 
-_TEXT = re.compile(rb"(?:latest|last|best)(?:_checkpoint(?:ed_iteration)?)?(?:\.txt)?|checkpoint")
+_TEXTS = frozenset(
+    stem + middle + suffix
+    for stem in (b"latest", b"last", b"best")
+    for middle in (b"", b"_checkpoint", b"_checkpointed_iteration")
+    for suffix in (b"", b".txt")
+) | {b"checkpoint"}
 _LARGEST_TEXT_BYTES = 4096
 _LAST_NUMBER = re.compile(rb"(\d+)\D*")
 
@@ -21,7 +26,7 @@ def pointers_in(tops: Sequence[bytes], folder: bytes, entries: Sequence[Entry], 
             target = _below(tops, folder, entry.link_target)
             if target is not None:
                 yield Pointer(relative=join(folder, entry.name), target=target)
-        elif entry.type is EntryType.FILE and entry.size_bytes <= _LARGEST_TEXT_BYTES and _TEXT.fullmatch(entry.name):
+        elif entry.name in _TEXTS and entry.type is EntryType.FILE and entry.size_bytes <= _LARGEST_TEXT_BYTES:
             yield from _named_in(join(folder, entry.name), folder, entries, read)
 
 

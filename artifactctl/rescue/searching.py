@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from typing import cast
 
 from artifactctl.domain.identity import MARKER_DIRECTORY
 from artifactctl.domain.observation import Holder, VolumeUses
@@ -158,38 +159,48 @@ class Search:
                     self._roots.append(folder.relative)
 
     def _weigh_files(self, event: FolderSurveyed, folder: Listing) -> None:
-        """Add the folder's files to every open find; those with one name are summed up first."""
-        allocated_bytes = files = 0
-        times = Times()
+        """Add the folder's files to every open find; those with one name are summed up first.
+
+        The one loop that runs for every file of the tree: it calls nothing for an ordinary member.
+        """
+        allocated_bytes = files = modified_ns = changed_ns = read_ns = 0
         holders: list[Holder] = []
-        for entry, belonging, sighting in event.entries:
-            assert isinstance(entry, Entry)
-            self._entries += 1
+        by_inode, regular = self._by_inode, EntryType.FILE
+        self._entries += len(event.entries)
+        for seen, belonging, sighting in event.entries:
             if belonging is Belonging.FOLDER:
                 continue
-            used = self._by_inode.get(entry.inode, ())
+            entry = cast("Entry", seen)
             if entry.links > 1:
-                self._weigh_linked(entry, used)
+                self._weigh_linked(entry)
             else:
                 allocated_bytes += entry.allocated_bytes
                 files += 1
-                times.meet(entry)
-                holders += used
+                modified_ns = entry.modified_ns if entry.modified_ns > modified_ns else modified_ns
+                changed_ns = entry.changed_ns if entry.changed_ns > changed_ns else changed_ns
+                if entry.read_ns > read_ns and entry.type is regular:
+                    read_ns = entry.read_ns
+                if entry.inode in by_inode:
+                    holders += by_inode[entry.inode]
             if belonging is not Belonging.MEMBER:
-                if sighting is None:
-                    self._outsider(folder.relative, entry)
-                elif not self._is_in_leftover:
-                    self._file_artifact(sighting, entry)
+                self._no_member(folder.relative, entry, sighting)
         self._seen_bytes += allocated_bytes
+        times = Times(modified_ns, changed_ns, read_ns)
         for under_way in self._open:
             under_way.weight.add_many(allocated_bytes=allocated_bytes, files=files, times=times, holders=holders)
 
-    def _weigh_linked(self, entry: Entry, used: tuple[Holder, ...]) -> None:
+    def _no_member(self, folder: bytes, entry: Entry, sighting: Sighting | None) -> None:
+        if sighting is None:
+            self._outsider(folder, entry)
+        elif not self._is_in_leftover:
+            self._file_artifact(sighting, entry)
+
+    def _weigh_linked(self, entry: Entry) -> None:
         if entry.inode not in self._linked:
             self._linked.add(entry.inode)
             self._seen_bytes += entry.allocated_bytes
         for under_way in self._open:
-            under_way.weight.add_file(entry, used)
+            under_way.weight.add_file(entry, self._by_inode.get(entry.inode, ()))
 
     def _file_artifact(self, sighting: Sighting, entry: Entry) -> None:
         self._finds.append(find_of(sighting.relative, self._weight_of(entry), sighting, is_directory=False))

@@ -14,7 +14,7 @@ from tests.bench.clocks import FixedClock
 from tests.bench.command_line import CommandLine, command_line
 from tests.bench.nobody import NOBODY, prefix_for_nobody
 from tests.bench.sandbox import CHECKOUT
-from tests.bench.site import ROOT_NAME, Site, settle_at_once
+from tests.bench.site import Site, managed_site
 from tests.bench.volumes import FilesystemKind, Volume, mounted_volume
 from tests.bench.warm_command_line import ForkServer, WarmCommandLine, fork_server
 
@@ -121,17 +121,7 @@ def warm_cli(tmp_path: Path, warm_server: ForkServer) -> WarmCommandLine:
 def site_on(warm_cli: WarmCommandLine) -> SiteFactory:
     """Return a maker of the one managed root of a test: `site_on(volume)`."""
 
-    def make(volume: Volume) -> Site:
-        root, outside = volume.mount / "data", volume.mount / "outside"
-        root.mkdir()
-        outside.mkdir()
-        settle_at_once(warm_cli)
-        site = Site(root=root, outside=outside, cli=warm_cli)
-        site.done("init")
-        site.done("root", "add", root, "--name", ROOT_NAME)
-        return site
-
-    return make
+    return lambda volume: managed_site(volume, warm_cli)
 
 
 @pytest.fixture

@@ -50,11 +50,14 @@ def warm_up() -> None:
     """Use a catalog once: what is then set up (mappers, compiled statements) need not be set up in every fork."""
     from artifactctl.cli import main as entry
 
-    with tempfile.TemporaryDirectory(prefix="bench-warm-") as folder, open(os.devnull, "w") as nowhere:
-        with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
-            for words in (["init"], ["ls"], ["doctor"]):
-                with contextlib.suppress(SystemExit):
-                    entry.program.main(["--catalog", f"{folder}/catalog.db", *words])
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-warm-"))
+        nowhere = stack.enter_context(open(os.devnull, "w", encoding="utf-8"))
+        stack.enter_context(contextlib.redirect_stdout(nowhere))
+        stack.enter_context(contextlib.redirect_stderr(nowhere))
+        for words in (["init"], ["ls"], ["doctor"]):
+            with contextlib.suppress(SystemExit):
+                entry.program.main(["--catalog", f"{folder}/catalog.db", *words])
     gc.collect()
     gc.freeze()
 

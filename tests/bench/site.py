@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.artifacts.hidden_states import safetensors_shards
 from tests.bench.command_line import Outcome, Word
+from tests.bench.volumes import Volume
 from tests.bench.warm_command_line import WarmCommandLine
 
 ROOT_NAME = "vol"
@@ -77,6 +78,18 @@ class Site:
         """Return the folders or files that lie in the root's own quarantine folder, however they are called there."""
         place = self.root / ".artifactctl" / "quarantine"
         return [path for folder in place.iterdir() if folder.is_dir() for path in folder.glob("content*")]
+
+
+def managed_site(volume: Volume, cli: WarmCommandLine) -> Site:
+    """Make catalog and root on the volume, with files made a moment ago counting as settled."""
+    root, outside = volume.mount / "data", volume.mount / "outside"
+    root.mkdir()
+    outside.mkdir()
+    settle_at_once(cli)
+    site = Site(root=root, outside=outside, cli=cli)
+    site.done("init")
+    site.done("root", "add", root, "--name", ROOT_NAME)
+    return site
 
 
 def settle_at_once(cli: WarmCommandLine) -> None:

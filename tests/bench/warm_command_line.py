@@ -94,8 +94,8 @@ class WarmCommandLine(CommandLine):
             streams = {name: os.path.join(folder, name) for name in ("stdin", "stdout", "stderr")}
             for path in streams.values():
                 Path(path).touch(mode=0o666)
-                os.chmod(path, 0o666)  # noqa: PTH101 - the umask took away what another user needs
-            os.chmod(folder, 0o755)  # noqa: PTH101
+                os.chmod(path, 0o666)
+            os.chmod(folder, 0o755)
             Path(streams["stdin"]).write_bytes(os.fsencode(typed))
             code = self.server.run(
                 {

@@ -95,7 +95,7 @@ def test_what_is_gone_is_counted_in_text_and_listed_in_json(stocked):
     text = stocked.run("ls").stdout
 
     assert "scratch/hs-old" not in text.replace("superseded by scratch/hs-old", "")
-    assert "1 more are only remembered; `artifactctl ls --state gone` shows them" in text
+    assert "one more is only remembered; `artifactctl ls --state gone` shows it" in text
     assert "scratch/hs-old" in stocked.run("ls", "--state", "gone").stdout
     assert len(payload(stocked.run("ls", "--json"))["artifacts"]) == 5
 

@@ -143,6 +143,25 @@ CASES: list[tuple[str, str, dict[str, Any], dict[str, Any], Verdict]] = [
         {"holders": a_report(blind_spots=(spot(BlindSpotKind.NETWORK_FILESYSTEM),))},
         U,
     ),
+    (
+        "not_held",
+        "a network filesystem whose only client is attested",
+        {"attested": True},
+        {"holders": a_report(blind_spots=(spot(BlindSpotKind.NETWORK_FILESYSTEM),))},
+        C,
+    ),
+    (
+        "not_held",
+        "attested, but processes here could not be inspected",
+        {"attested": True},
+        {
+            "holders": a_report(
+                blind_spots=(spot(BlindSpotKind.NETWORK_FILESYSTEM), spot(BlindSpotKind.FOREIGN_PROCESSES)),
+                lease_answers_for_all_openers=False,
+            )
+        },
+        U,
+    ),
     ("not_held", "exported", {}, {"holders": a_report(blind_spots=(spot(BlindSpotKind.EXPORTED),))}, U),
     ("not_held", "a mount table unread", {}, {"holders": a_report(blind_spots=(spot(BlindSpotKind.UNREADABLE),))}, U),
     ("unleased", "free", {}, {}, C),

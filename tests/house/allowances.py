@@ -15,15 +15,17 @@ class Allowance:
     reason: str
 
 
+_PUBLISHING = "artifactctl/catalog/publishing.py"
+
 OWN_FILES: tuple[Allowance, ...] = (
     Allowance(
-        module="artifactctl/cli/saving.py",
-        call=".replace",
-        reason="a file of figures that a person asked for takes the place of its older self at once",
+        module=_PUBLISHING, call="os.unlink", reason="the partial file it made itself, beside a backup or export"
     ),
     Allowance(
-        module="artifactctl/cli/saving.py",
+        module="artifactctl/demonstration/sparse_volume.py",
         call=".unlink",
-        reason="the half-written file of figures goes away when it could not be completed",
+        reason="the image of the demonstration's own volume, in the folder it made a moment before",
     ),
+    Allowance(module=_PUBLISHING, call="os.rename", reason="a backup gets its name; a damaged catalog goes aside"),
+    Allowance(module=_PUBLISHING, call="os.replace", reason="an export takes the place of an earlier one"),
 )

@@ -9,15 +9,13 @@ from tests.house.sources import modules, text_of, tracked_files
 
 TOP_LEVEL = words(
     """
-    .ci .gitignore .ruff.toml CHANGELOG.md LICENSE Makefile README.md artifactctl extract migrations policies
+    .ci .gitignore .ruff.toml CHANGELOG.md LICENSE Makefile README.md artifactctl examples extract migrations policies
     pyproject.toml setup.cfg tests train
     """
 )
 
 # Pieced together, so that this file does not find itself.
-MACHINE_PLACES = "|".join(
-    f"/{place}" for place in ("root/", "work/(?:wt|main|venv|shared)", "opt/(?:wheels|pypi)", "farm/")
-)
+MACHINE_PLACES = "|".join(f"/{place}" for place in ("root/", "work/(?:wt|main|venv|shared)", "opt/(?:wheels|pypi)"))
 REGISTRY_HOSTS = "|".join(
     r"\.".join(words) for words in (("pypi", "org"), ("pythonhosted", "org"), ("deb", "debian", "org"))
 )

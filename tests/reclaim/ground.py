@@ -79,9 +79,8 @@ class Ground:
         """Return an independent ground in the same state; this one's catalog is closed and opened again for it."""
         self.catalog.close()
         folder.mkdir()
-        for file in self.folder.glob("catalog.db*"):
-            if file.is_file():  # the ballast beside it is a folder, and opening a catalog lays in its own
-                shutil.copy(file, folder / file.name)
+        for file in filter(Path.is_file, self.folder.glob("catalog.db*")):  # the ballast beside it is a folder
+            shutil.copy(file, folder / file.name)
         twin = copy(self)
         twin.folder, twin.machine, twin.said = folder, self.machine.copy(), []
         self.catalog = open_catalog(self.folder / "catalog.db", now=self.now())

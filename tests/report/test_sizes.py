@@ -82,9 +82,10 @@ def test_durations_are_printed_in_one_unit_up_to_a_hundred_hours(duration, expec
     assert format_duration(duration) == expected
 
 
-def test_days_carry_their_hours():
-    assert format_days(timedelta(hours=72)) == "3 d 0 h"
-    assert format_days(timedelta(hours=71, minutes=59)) == "3 d 0 h"
+def test_days_carry_their_hours_where_there_are_any():
+    assert format_days(timedelta(hours=75)) == "3 d 3 h"
+    assert format_days(timedelta(hours=72)) == "3 d"
+    assert format_days(timedelta(hours=71, minutes=59)) == "3 d"
 
 
 @pytest.mark.parametrize(
@@ -93,9 +94,10 @@ def test_days_carry_their_hours():
         (87_800_000, "87.8 M"),
         (23_070_000, "23.07 M"),
         (1_200_000_000, "1.2 B"),
-        (10_000, "10 k"),
+        (10_000, "10,000"),
         (999, "999"),
-        (999_999, "1 M"),
+        (999_999, "999,999"),
+        (999_999_999, "1 B"),
     ],
 )
 def test_token_counts_keep_at_most_two_decimals(tokens, expected):

@@ -5,6 +5,7 @@ import time
 
 import click
 
+from artifactctl.cli.failures import silence_stdout
 from artifactctl.cli.shared_options import Command
 from artifactctl.cli.wiring import Wiring, pass_wiring
 
@@ -28,18 +29,25 @@ def demo(wiring: Wiring, place: str | None) -> None:
 
     As root, with loop devices and mkfs.xfs, on a real sparse volume of 12 TB; otherwise small, in a folder.
     """
+    began = time.monotonic()
+    try:
+        _tell(wiring, place)
+        click.echo(FAREWELL.format(seconds=time.monotonic() - began))
+    except BrokenPipeError:
+        silence_stdout()  # whoever listened has left; what was made is gone all the same
+
+
+def _tell(wiring: Wiring, place: str | None) -> None:
     from pathlib import Path
 
     from artifactctl.demonstration import Storyteller, staged, stops_once, tell_founding_story
 
-    began = time.monotonic()
     is_rich = wiring.output.is_rich(sys.stdout)
     with stops_once(), staged(Path(place) if place else None) as stage:
         teller = Storyteller(
-            write=lambda line: click.echo(line),
+            write=click.echo,
             emphasise=lambda text: click.style(text, bold=True) if is_rich else text,
             encoding=sys.stdout.encoding or "utf-8",
             folder=stage.folder,
         )
         tell_founding_story(teller, stage)
-    click.echo(FAREWELL.format(seconds=time.monotonic() - began))

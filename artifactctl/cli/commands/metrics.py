@@ -15,7 +15,7 @@ from artifactctl.cli.wiring import Wiring, pass_wiring
 def metrics(wiring: Wiring, textfile: bytes | None) -> None:
     """Print figures for Prometheus: bytes, volumes, quarantine, promises, last acts."""
     from artifactctl import __version__
-    from artifactctl.cli.saving import replace_text
+    from artifactctl.cli.saving import save_stream
     from artifactctl.reclaim.overview import take_overview
     from artifactctl.report.metrics import FILE_NAME, exposition, metrics_of, metrics_payload
 
@@ -23,7 +23,7 @@ def metrics(wiring: Wiring, textfile: bytes | None) -> None:
         overview = take_overview(wiring.host, reading, now=wiring.now())
     found = metrics_of(overview, version=__version__)
     if textfile is not None:
-        replace_text(os.path.join(textfile, FILE_NAME.encode()), exposition(found))
+        save_stream(os.path.join(textfile, FILE_NAME.encode()), [exposition(found)])
         return
     wiring.output.answer(
         "metrics", payload=lambda: metrics_payload(found), text=lambda: [exposition(found).removesuffix("\n")]

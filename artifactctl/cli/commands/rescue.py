@@ -28,7 +28,8 @@ def rescue(wiring: Wiring, path: bytes, need: int | None, seconds: float) -> Non
     """
     from artifactctl.cli.surroundings import home_directories
     from artifactctl.hosts.local import LocalHost
-    from artifactctl.report.rescue import first_aid_payload, first_aid_text
+    from artifactctl.report.rescue import first_aid_text
+    from artifactctl.report.rescue_payload import first_aid_payload
     from artifactctl.rescue.first_aid import Question, first_aid
 
     # Not `wiring.host`: making that may write a machine id, and the disk may be full.

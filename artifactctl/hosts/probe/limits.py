@@ -182,6 +182,8 @@ def _sparse_backing(mount: mounts.Mount, used_bytes: int) -> List[Wire]:
         below = os.statvfs(os.path.dirname(backing) or "/")
     except FileNotFoundError:  # the image was deleted, or lies in another mount namespace
         return []
+    except PermissionError:
+        return [limit("backing file", None, detail=f"{backing} may not be looked at")]
     allocated = image.st_blocks * 512
     if allocated >= image.st_size:
         return []

@@ -9,7 +9,7 @@ from artifactctl.domain.errors import UsageError
 from artifactctl.domain.quantities import parse_duration, parse_size
 
 if TYPE_CHECKING:
-    from artifactctl.cli.settings import Settings
+    from artifactctl.configuration.settings import Settings
 
 
 class LimitLoosened(UsageError):

@@ -8,10 +8,11 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from artifactctl.cli.limits import LIMIT_PARSERS
+from artifactctl.configuration.limits import LIMIT_PARSERS
 from artifactctl.domain.errors import UsageError
 
 FILE_NAME = "artifactctl.toml"
@@ -114,9 +115,8 @@ def _read(path: Path) -> str:
 
 
 def _unknown(what: str, word: str, known: Any, text: str, source: str, *, table: str = "") -> SettingsProblem:
-    from artifactctl.cli.lazy_group import closest
-
-    near = closest(word, known)
+    close = get_close_matches(word, sorted(known), n=1, cutoff=0.6)
+    near = close[0] if close else None
     place = f"{source}:{_line_of(text, word)}"
     within = f" in [{table}]" if table else ""
     if near:

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from artifactctl.cli.settings import Settings
-from artifactctl.cli.shared_options import Choices
+from artifactctl.configuration.settings import Settings
 from artifactctl.domain.errors import UsageError
 
 
@@ -16,12 +15,12 @@ class CatalogLocation:
     named_by: str
 
 
-def locate_catalog(choices: Choices, environment: Mapping[str, str], settings: Settings) -> CatalogLocation:
-    """Return the catalog this command line means."""
+def locate_catalog(given: str | None, environment: Mapping[str, str], settings: Settings) -> CatalogLocation:
+    """Return the catalog that is meant; `given` is what --catalog said, None where nothing was said."""
     variable = environment.get("ARTIFACTCTL_CATALOG")
     in_file = settings.values.get("catalog.location")
-    if choices.catalog is not None:
-        found = CatalogLocation(location=choices.catalog, named_by="--catalog")
+    if given is not None:
+        found = CatalogLocation(location=given, named_by="--catalog")
     elif variable is not None:
         found = CatalogLocation(location=variable, named_by="ARTIFACTCTL_CATALOG")
     elif in_file is not None:

@@ -4,10 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from artifactctl.cli.limits import LimitLoosened, SafetyLimits, safety_limits
-from artifactctl.cli.location import locate_catalog
-from artifactctl.cli.settings import SettingsProblem, parse_settings, read_settings
-from artifactctl.cli.shared_options import Choices
+from artifactctl.configuration.limits import LimitLoosened, SafetyLimits, safety_limits
+from artifactctl.configuration.location import locate_catalog
+from artifactctl.configuration.settings import SettingsProblem, parse_settings, read_settings
 from artifactctl.domain.errors import UsageError
 
 
@@ -88,22 +87,19 @@ def test_the_catalog_is_named_by_flag_then_variable_then_file_then_default(tmp_p
     nothing_set = read_settings(working_directory=tmp_path / "config", environment={})
     environment = {"ARTIFACTCTL_CATALOG": "/variable.db", "HOME": "/home/a"}
 
-    assert locate_catalog(Choices(catalog="/flag.db"), environment, settings).location == "/flag.db"
-    assert locate_catalog(Choices(), environment, settings).location == "/variable.db"
-    assert locate_catalog(Choices(), {"HOME": "/home/a"}, settings).location == "/project.db"
+    assert locate_catalog("/flag.db", environment, settings).location == "/flag.db"
+    assert locate_catalog(None, environment, settings).location == "/variable.db"
+    assert locate_catalog(None, {"HOME": "/home/a"}, settings).location == "/project.db"
     assert (
-        locate_catalog(Choices(), {"HOME": "/home/a"}, nothing_set).location
-        == "/home/a/.local/state/artifactctl/catalog.db"
+        locate_catalog(None, {"HOME": "/home/a"}, nothing_set).location == "/home/a/.local/state/artifactctl/catalog.db"
     )
-    assert (
-        locate_catalog(Choices(), {"XDG_STATE_HOME": "/state"}, nothing_set).location == "/state/artifactctl/catalog.db"
-    )
+    assert locate_catalog(None, {"XDG_STATE_HOME": "/state"}, nothing_set).location == "/state/artifactctl/catalog.db"
 
 
 def test_an_empty_catalog_name_is_an_error_not_the_default(tmp_path):
     with pytest.raises(UsageError, match="ARTIFACTCTL_CATALOG names no catalog"):
         locate_catalog(
-            Choices(),
+            None,
             {"ARTIFACTCTL_CATALOG": "", "HOME": "/home/a"},
             read_settings(working_directory=tmp_path, environment={}),
         )

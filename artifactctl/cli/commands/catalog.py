@@ -1,0 +1,58 @@
+"""`catalog`: copies of what is known, to keep and to hand on."""
+
+import click
+
+from artifactctl.cli.options import PATH
+from artifactctl.cli.shared_options import Group
+from artifactctl.cli.wiring import Wiring, pass_wiring
+
+
+@click.group(cls=Group)
+def catalog() -> None:
+    """Back the catalog up, put a backup in its place, or export what it knows."""
+
+
+@catalog.command("backup")
+@click.argument("file", type=PATH)
+@pass_wiring
+def backup(wiring: Wiring, file: bytes) -> None:
+    """Copy the catalog to a new file, which is there only once it was checked. Others may write meanwhile."""
+    from artifactctl.inventory.catalog_backup import back_up
+    from artifactctl.report.catalog_copies import backup_payload, backup_text
+
+    made = back_up(wiring.catalog, file, acting=wiring.acting)
+    wiring.output.answer("catalog-backup", payload=lambda: backup_payload(made), text=lambda: [backup_text(made)])
+
+
+@catalog.command("restore", reasoned=True)
+@click.argument("file", type=PATH)
+@pass_wiring
+def restore(wiring: Wiring, file: bytes) -> None:
+    """Put a backup in the catalog's place; the one it replaces is kept beside it.
+
+    A restored catalog removes nothing until `artifactctl doctor --repair` has taken in what happened since the backup.
+    """
+    from artifactctl.cli.restoring import confirm_replacing
+    from artifactctl.inventory.catalog_restore import put_in_force, unpacked
+    from artifactctl.report.catalog_copies import restore_lines, restore_payload
+
+    with unpacked(file, wiring.location.location, acting=wiring.acting) as found:
+        confirm_replacing(wiring, found)
+        done = put_in_force(wiring.host, found, reason=wiring.choices.reason or "", acting=wiring.acting)
+    wiring.output.answer(
+        "catalog-restore", payload=lambda: restore_payload(done), text=lambda: ["\n".join(restore_lines(done))]
+    )
+    wiring.output.hint("`artifactctl doctor` shows what happened since; `artifactctl doctor --repair` confirms it")
+
+
+@catalog.command("export", formats=())
+@click.argument("file", type=PATH)
+@click.option("--members", is_flag=True, help="With every member file of every artifact; can be very large.")
+@pass_wiring
+def export(wiring: Wiring, file: bytes, *, members: bool) -> None:
+    """Write what the catalog knows as one JSON document, replacing an earlier one."""
+    from artifactctl.cli.saving import save_stream
+    from artifactctl.report.catalog_export import export_pieces
+
+    with wiring.catalog.reading() as reading:
+        save_stream(file, export_pieces(reading, now=wiring.now(), with_members=members))

@@ -1,0 +1,47 @@
+"""What a person is asked before a backup takes the catalog's place, and before that catalog is relied on."""
+
+from typing import TYPE_CHECKING
+
+from artifactctl.cli.wiring import Wiring
+
+if TYPE_CHECKING:
+    from artifactctl.inventory.catalog_restore import Unpacked
+    from artifactctl.reclaim.confirming import Awaiting
+    from artifactctl.reclaim.workplace import Workplace
+
+
+def confirm_replacing(wiring: Wiring, found: "Unpacked") -> None:
+    """Ask for the typed confirmation unless there is nothing to replace, or an earlier state of the same catalog."""
+    from artifactctl.report.catalog_copies import replacing_lines
+
+    present = found.present
+    if present is None or present.is_older_than(found.backup.identity):
+        return
+    for line in replacing_lines(present, found.backup):
+        wiring.output.note(line)
+    wiring.dialogue.typed(f"Put the backup in the place of {found.target}? It is kept aside.", "restore")
+
+
+def confirm_catalog(wiring: Wiring, work: "Workplace") -> tuple[str, ...]:
+    """Ask whether a restored catalog may be relied on and take it into force; nothing to do is no question."""
+    from artifactctl.reclaim.confirming import awaiting, confirm
+
+    waiting = awaiting(work)
+    if waiting is None:
+        return ()
+    for line in _waiting_lines(waiting):
+        wiring.output.note(line)
+    wiring.dialogue.typed("Is this the catalog to go on with? No other epoch of it may act there then.", "confirm")
+    return confirm(work, waiting)
+
+
+def _waiting_lines(waiting: "Awaiting") -> list[str]:
+    what = "was confirmed, but not on these roots" if waiting.is_confirmed else "was restored and is not confirmed"
+    lines = [f"Epoch {waiting.epoch} of this catalog {what}. What happened since the backup is taken in:"]
+    for behind in waiting.roots:
+        lines.append(
+            f"  {behind.root.name} (at epoch {behind.epoch}): {len(behind.aside)} set aside, "
+            f"{len(behind.purged)} purged, {len(behind.holds)} hold(s) to place again"
+        )
+    lines += [f"  {name}: cannot be reached; it stays read-only" for name in waiting.unreachable]
+    return lines

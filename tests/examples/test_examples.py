@@ -1,0 +1,57 @@
+"""The examples do what they say."""
+
+import os
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from artifactctl.cli.settings import read_settings
+from tests.bench.command_line import CommandLine
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def test_every_example_is_in_the_table() -> None:
+    table = (EXAMPLES / "README.md").read_text()
+
+    for file in EXAMPLES.iterdir():
+        assert file.name == "README.md" or f"`{file.name}`" in table
+
+
+def test_the_pipeline_example_answers_with_a_peak(cli: CommandLine) -> None:
+    done = cli("plan", "pipeline", str(EXAMPLES / "founding-story.toml"), "--json")
+
+    assert done.code in (0, 3), done.stderr
+    assert "3776" in done.stdout
+
+
+def test_the_configuration_example_is_accepted(tmp_path: Path) -> None:
+    (tmp_path / "artifactctl.toml").write_text((EXAMPLES / "artifactctl.toml").read_text())
+
+    settings = read_settings(working_directory=tmp_path, environment={})
+
+    assert settings.text("defaults.model") == "kimi-k2.5"
+    assert tomllib.loads((EXAMPLES / "artifactctl.toml").read_text())["policy"]["max_bytes"] == "5TiB"
+
+
+@pytest.mark.parametrize(("tokens", "says"), [("10k", "It fits"), ("87.8B", "does not fit")])
+def test_the_script_says_whether_it_fits(cli: CommandLine, tmp_path: Path, tokens: str, says: str) -> None:
+    program = tmp_path / "bin" / "artifactctl"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\nexec " + " ".join(str(word) for word in cli.command()) + ' "$@"\n')
+    program.chmod(0o755)
+
+    path = f"{program.parent}{os.pathsep}{cli.environment['PATH']}"
+
+    done = subprocess.run(
+        ["sh", str(EXAMPLES / "before-extraction.sh"), tokens, str(tmp_path)],
+        env={**cli.environment, "PATH": path},
+        cwd=cli.cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert says in done.stdout + done.stderr

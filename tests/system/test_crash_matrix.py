@@ -1,0 +1,156 @@
+"""Invariant I9 through the command line: SIGKILL at every numbered point, then `doctor` and `doctor --repair`.
+
+Whatever is killed wherever: the tree is whole where it was, or in quarantine and restorable byte for byte, or, where
+its purge had begun, gone completely. A second repair has nothing to do.
+"""
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from artifactctl.hosts.probe.points import POINTS, VARIABLE
+from tests.bench.command_line import command_line
+from tests.bench.site import ROOT_NAME, Picture, Site, managed_site, picture
+from tests.bench.volumes import FilesystemKind, Volume, mounted_volume
+from tests.bench.warm_command_line import ForkServer, WarmCommandLine
+
+pytestmark = pytest.mark.system
+
+WAIVED = ("--yes", "--reason", "test", "--waive", "recoverable")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """A command that is killed. `reaches` are the steps whose points it passes; `is_prepared` by a quarantine."""
+
+    words: tuple[str, ...]
+    reaches: tuple[str, ...]
+    is_prepared: bool = False
+
+
+ACTS = {
+    "quarantine": Act(words=("reclaim", *WAIVED), reaches=("intend", "set-aside", "journal")),
+    "restore": Act(words=("quarantine", "restore"), reaches=("put-back", "journal"), is_prepared=True),
+    "purge": Act(words=("quarantine", "purge", "--yes"), reaches=("begin-purge", "purge", "journal"), is_prepared=True),
+    "purge-now": Act(
+        words=("reclaim", "--purge-now", *WAIVED), reaches=("intend", "set-aside", "begin-purge", "purge", "journal")
+    ),
+}
+CELLS = [(act, point) for act in ACTS for point in POINTS if point.partition(":")[0] in ACTS[act].reaches]
+SAMPLE = [
+    ("quarantine", "intend:journalled"),
+    ("quarantine", "set-aside:renamed"),
+    ("restore", "put-back:renamed"),
+    ("purge", "begin-purge:renamed"),
+    ("purge-now", "purge:member-removed"),
+    ("purge-now", "purge:synced"),
+]
+BEGUN = {"begin-purge:renamed", "begin-purge:synced", "begin-purge:journalled"}
+
+
+def purge_had_begun(point: str) -> bool:
+    """From the rename to `.purging` on nothing can be restored any more; before it everything can."""
+    return point in BEGUN or point.startswith("purge:")
+
+
+def test_every_point_is_reached_by_some_act() -> None:
+    assert {point for _, point in CELLS} == set(POINTS)
+
+
+@pytest.fixture(scope="module")
+def volumes_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[FilesystemKind, Volume]]:
+    """One volume of each kind for all cells."""
+    with ExitStack() as stack:
+        yield {
+            kind: stack.enter_context(mounted_volume(kind, tmp_path_factory.mktemp("crash")))
+            for kind in (FilesystemKind.EXT4, FilesystemKind.XFS, FilesystemKind.BTRFS)
+        }
+
+
+@pytest.fixture(scope="module")
+def sites(
+    volumes_once: dict[FilesystemKind, Volume], warm_server: ForkServer, tmp_path_factory: pytest.TempPathFactory
+) -> dict[FilesystemKind, Site]:
+    """One site on each; every cell has an artifact of its own."""
+    made = {}
+    for kind, volume in volumes_once.items():
+        plain = command_line(tmp_path_factory.mktemp("home"))
+        cli = WarmCommandLine(home=plain.home, cwd=plain.cwd, server=warm_server)
+        made[kind] = managed_site(volume, cli)
+    return made
+
+
+@pytest.mark.parametrize(("act", "point"), CELLS, ids=[f"{act} at {point}" for act, point in CELLS])
+def test_a_kill_at_any_point_loses_nothing_on_ext4(sites: dict[FilesystemKind, Site], act: str, point: str) -> None:
+    kill_and_recover(sites[FilesystemKind.EXT4], act, point)
+
+
+@pytest.mark.parametrize("kind", [FilesystemKind.XFS, FilesystemKind.BTRFS], ids=str)
+@pytest.mark.parametrize(("act", "point"), SAMPLE, ids=[f"{act} at {point}" for act, point in SAMPLE])
+def test_nor_on_xfs_and_btrfs(sites: dict[FilesystemKind, Site], kind: FilesystemKind, act: str, point: str) -> None:
+    kill_and_recover(sites[kind], act, point)
+
+
+def kill_and_recover(site: Site, act_name: str, point: str) -> None:
+    act = ACTS[act_name]
+    folder = f"{act_name}-{point.replace(':', '-')}"
+    name = f"{ROOT_NAME}/{folder}"
+    plant(site.root / folder)
+    site.done("register", site.root / folder, "--kind", "other", "--name", name)
+    before = picture(site.root / folder)
+    if act.is_prepared:
+        site.done("reclaim", name, *WAIVED)
+    dying = replace(site, cli=replace(site.cli, extra_environment={VARIABLE: f"{point}=kill"}))
+
+    died = dying(*act.words, name)
+
+    assert died.code == -signal.SIGKILL, died
+    explained = site("doctor", "--json")
+    site.done("doctor", "--repair")
+    check_whole_or_gone(site, folder, before, begun=purge_had_begun(point), findings=explained.json()["findings"])
+    again = site.done("doctor", "--repair", "--json").json()
+    assert (again["repaired"], again["findings"]) == ([], [])
+    site.done("audit", "verify")
+
+
+def check_whole_or_gone(
+    site: Site, folder: str, before: Picture, *, begun: bool, findings: list[dict[str, Any]]
+) -> None:
+    name, original = f"{ROOT_NAME}/{folder}", site.root / folder
+    state = site.states().get(name, "gone")
+    remains = site.content_in_quarantine()
+    assert len(findings) <= 1, findings
+    for finding in findings:
+        assert name in finding["what"]
+        assert "\n" not in finding["what"]
+        assert finding["repairable"]
+    if begun:
+        assert (state, original.exists(), remains) == ("gone", False, [])
+        assert findings, "a purge that had begun is never silent"
+    elif state == "quarantined":
+        assert not original.exists()
+        assert len(remains) == 1
+        site.done("quarantine", "restore", name)
+        assert picture(original) == before
+    else:
+        assert (state, remains) == ("live", [])
+        assert picture(original) == before
+    assert site.content_in_quarantine() == []
+
+
+def plant(folder: Path) -> None:
+    """Make a small tree with everything a tree can hold: links inside, hard links, names that are no UTF-8."""
+    (folder / "rows_0-5000").mkdir(parents=True)
+    (folder / "empty").mkdir()
+    for number in range(2):
+        (folder / f"data_{number}.ckpt").write_bytes(os.urandom(5000))
+        (folder / "rows_0-5000" / f"data_{number}.ckpt").write_bytes(os.urandom(100))
+    (folder / "latest").symlink_to("rows_0-5000/data_0.ckpt")
+    (folder / "alias").hardlink_to(folder / "data_1.ckpt")
+    Path(os.fsdecode(os.fsencode(folder) + b"/caf\xe9\nline")).write_bytes(b"x")
