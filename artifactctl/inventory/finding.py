@@ -8,7 +8,7 @@ from artifactctl.catalog.failures import UnknownObject
 from artifactctl.catalog.reading import Reading
 from artifactctl.domain.artifacts import Artifact, ReplicaState, Root
 from artifactctl.domain.identity import ManagedPath
-from artifactctl.report.paths import display_path, shell_word
+from artifactctl.domain.text import display_path, shell_word
 
 _SAID_AS_A_PATH = ("/", "./", "../")
 

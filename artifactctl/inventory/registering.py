@@ -7,11 +7,12 @@ from datetime import datetime
 from artifactctl.catalog import Catalog, PathTaken, Writing
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, Run, RunState
 from artifactctl.domain.errors import HostFailure
+from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.failures import NothingThere, UnfitRoot
 from artifactctl.inventory.finding import find_artifact
 from artifactctl.inventory.linking import Input, inputs_meant, link_in, supersede_in
-from artifactctl.inventory.naming import name_of, shown
+from artifactctl.inventory.naming import name_of
 from artifactctl.inventory.outcomes import Outcomes, Progress
 from artifactctl.inventory.recording import CatalogRecorder, NewArtifact, NobodyRecords
 from artifactctl.inventory.statements import STAGES, Statement
@@ -86,7 +87,7 @@ def _target(host: Host, catalog: Catalog, path: bytes) -> Target:
         target = target_at(host, local_roots(host, reading), path)
     if not target.relative:
         raise UnfitRoot(
-            f"{shown(path)} is the root {target.root.name} itself",
+            f"{display_path(path)} is the root {target.root.name} itself",
             remedy="register a folder below it, or make its parent the root",
         )
     require_recorded_volume(host, target.root, catalog_id=catalog.lineage_id)
@@ -105,7 +106,7 @@ def _refuse_part_of_another(catalog: Catalog, target: Target) -> None:
                 inner = target.relative[len(replica.relative) + 1 :]
                 if any(m[0] == inner or m[0].startswith(inner + b"/") for m in reading.members(artifact.artifact_id)):
                     raise PathTaken(
-                        f"{shown(target.absolute)} is part of {artifact.name}",
+                        f"{display_path(target.absolute)} is part of {artifact.name}",
                         remedy=f"artifactctl show {artifact.name}",
                     )
 
@@ -122,7 +123,7 @@ def _measure(
     host: Host, catalog: Catalog, target: Target, statement: Statement, progress: Progress | None
 ) -> NewArtifact:
     if host.identity(target.absolute) is None:
-        raise NothingThere(f"nothing is at {shown(target.absolute)}", remedy="check the path")
+        raise NothingThere(f"nothing is at {display_path(target.absolute)}", remedy="check the path")
     keeper = _KeepOne(target.relative)
     outcomes = Outcomes(target.root, keeper, host_time=host.now(), progress=progress)
     declaration = Declaration(relative=target.relative, kind=statement.kind)
@@ -131,7 +132,7 @@ def _measure(
     if keeper.kept is None:
         if report.problems:
             raise HostFailure(report.problems[-1], remedy="make the folder readable, or run the command with sudo")
-        raise NothingThere(f"{shown(target.absolute)} holds no file of its own", remedy="check the path")
+        raise NothingThere(f"{display_path(target.absolute)} holds no file of its own", remedy="check the path")
     sighting = keeper.kept.sighting
     stated = replace(
         sighting,

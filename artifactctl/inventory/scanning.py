@@ -6,10 +6,10 @@ from datetime import datetime
 from artifactctl.catalog import Catalog
 from artifactctl.catalog.failures import UnknownObject
 from artifactctl.domain.stock import ScanReport, together
+from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.failures import NothingThere
 from artifactctl.inventory.known import AT_ITS_PATH
-from artifactctl.inventory.naming import shown
 from artifactctl.inventory.outcomes import Outcomes, Progress
 from artifactctl.inventory.recording import CatalogRecorder, NobodyRecords, Recorder
 from artifactctl.inventory.stocktaking import Stocktaking
@@ -97,7 +97,7 @@ def _require_something(host: Host, catalog: Catalog, target: Target) -> None:
     with catalog.reading() as reading:
         known = reading.artifact_at(target.root.root_id, target.relative)
         if known is None and not reading.artifacts_below(target.root.root_id, target.relative):
-            raise NothingThere(f"nothing is at {shown(target.absolute)}", remedy="check the path")
+            raise NothingThere(f"nothing is at {display_path(target.absolute)}", remedy="check the path")
 
 
 def _take_stock(

@@ -7,9 +7,9 @@ from artifactctl.catalog import Catalog, Reading
 from artifactctl.catalog.failures import UnknownObject
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.identity import ManagedPath
+from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Host, Listing
 from artifactctl.inventory.failures import NotTheRecordedVolume, OutsideRoots, UnfitRoot
-from artifactctl.inventory.naming import shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,12 +65,14 @@ def target_at(host: Host, roots: tuple[Root, ...], path: bytes) -> Target:
         if absolute.startswith(root.path.rstrip(b"/") + b"/"):
             if link is not None:
                 raise UnfitRoot(
-                    f"{shown(path)} is reached through the link {shown(link)}", remedy="give the path without links"
+                    f"{display_path(path)} is reached through the link {display_path(link)}",
+                    remedy="give the path without links",
                 )
             below = ManagedPath.within(root.path, absolute)
             return Target(root=root, relative=below.relative)
     raise OutsideRoots(
-        f"{shown(absolute)} lies below no managed root", remedy=f"artifactctl root add {shown(_parent(absolute))}"
+        f"{display_path(absolute)} lies below no managed root",
+        remedy=f"artifactctl root add {display_path(_parent(absolute))}",
     )
 
 
@@ -88,7 +90,9 @@ def require_recorded_volume(host: Host, root: Root, *, catalog_id: str) -> None:
 
     A volume that is not mounted leaves an empty folder behind; nothing may conclude from that that things are gone.
     """
-    remedy = f"mount the volume, or look with `artifactctl doctor`, then run the command again ({shown(root.path)})"
+    remedy = (
+        f"mount the volume, or look with `artifactctl doctor`, then run the command again ({display_path(root.path)})"
+    )
     marker = host.read_marker(root.path)
     if marker is None:
         raise NotTheRecordedVolume(f"the root {root.name} has no marker: is its volume mounted?", remedy=remedy)

@@ -11,6 +11,7 @@ from artifactctl.catalog import Catalog
 from artifactctl.catalog.failures import UnknownObject
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, VerifyLevel
 from artifactctl.domain.errors import HostFailure
+from artifactctl.domain.text import display_path
 from artifactctl.domain.verification import VerifyResult
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.copies import Copy, read_copy
@@ -18,7 +19,6 @@ from artifactctl.inventory.declared import compare_with_declared
 from artifactctl.inventory.digesting import check_digests
 from artifactctl.inventory.finding import find_artifact
 from artifactctl.inventory.headers import Found, inspect_members
-from artifactctl.inventory.naming import shown
 from artifactctl.inventory.recording import CatalogRecorder
 from artifactctl.inventory.targets import local_roots, require_recorded_volume
 
@@ -129,7 +129,7 @@ def _changed_meanwhile(
     after = read_copy(host, catalog, artifact, replica)
     if after.fingerprint == before.fingerprint:
         return ()
-    return (f"{shown(replica.relative)} changed while it was being verified",)
+    return (f"{display_path(replica.relative)} changed while it was being verified",)
 
 
 def _shortened(problems: list[str]) -> tuple[str, ...]:

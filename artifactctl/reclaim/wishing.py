@@ -8,10 +8,10 @@ from artifactctl.catalog.artifact_queries import BYTES_AT_PATH
 from artifactctl.catalog.failures import UnknownObject
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, Root
 from artifactctl.domain.errors import UsageError
+from artifactctl.domain.text import display_path
 from artifactctl.inventory.finding import absolute, find_artifact, roots_above
 from artifactctl.reclaim.preparing import live_replica
 from artifactctl.reclaim.survey import target_of
-from artifactctl.report.paths import display_path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

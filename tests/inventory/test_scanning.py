@@ -271,7 +271,7 @@ def test_names_that_cannot_be_names_are_escaped(ground: Ground) -> None:
 
     (item,) = ground.scan().registered
 
-    assert item.name == "scratch/b\\xff\\x0a\\x3ac"
+    assert item.name == "scratch/b\\xff\\n\\x3ac"
     assert item.path == bytes(ground.data) + b"/b\xff\n:c"
     assert ground.artifact(item.name).replicas[0].relative == b"b\xff\n:c"
 
