@@ -4,7 +4,7 @@ from artifactctl.domain.artifacts import Root
 from artifactctl.domain.errors import Refused
 from artifactctl.domain.plans import ReclaimPlan
 from artifactctl.guards.standard import check_waivers
-from artifactctl.reclaim.execution import step_was_abandoned
+from artifactctl.reclaim.used_steps import steps_begun
 from artifactctl.reclaim.workplace import Workplace
 
 
@@ -54,7 +54,7 @@ def plan_roots(workplace: Workplace, plan: ReclaimPlan) -> tuple[Root, ...]:
 def steps_to_do(workplace: Workplace, plan: ReclaimPlan, *, resume: bool) -> tuple[int, ...]:
     """Return the indexes of the steps that were not begun; `StalePlan` when some were and `resume` is false."""
     with workplace.catalog.reading() as reading:
-        used = {index for index in reading.used_steps(plan.digest) if not step_was_abandoned(reading, plan, index)}
+        used = steps_begun(reading, plan)
     left = tuple(index for index in range(len(plan.steps)) if index not in used)
     if used and not resume:
         raise StalePlan(

@@ -21,12 +21,12 @@ from artifactctl.domain.plans import ReclaimPlan, ReclaimStep, canonical_json
 from artifactctl.domain.results import StepResult
 from artifactctl.domain.verdicts import Clearance, Evidence, Verdict, may_remove
 from artifactctl.guards import evaluate
-from artifactctl.guards.not_held import NotHeld
-from artifactctl.guards.unchanged import Unchanged
 from artifactctl.hosts.protocol import ManifestNote, PutBack, RootLock, SetAside
 from artifactctl.inventory.kinship import Freshness
 from artifactctl.reclaim.candidates import Choice, candidate_for
-from artifactctl.reclaim.survey import links_to, look, look_quarantined, target_of, with_links
+from artifactctl.reclaim.second_look import second_look
+from artifactctl.reclaim.survey import links_to, look, target_of, with_links
+from artifactctl.reclaim.used_steps import step_was_abandoned
 from artifactctl.reclaim.workplace import CLEARANCE_LIFETIME, Workplace, must_hold, record
 from artifactctl.report.evidence import evidence_payload
 
@@ -339,39 +339,7 @@ class StepExecution:
         )
 
 
-def step_was_abandoned(reading: Reading, plan: ReclaimPlan, index: int) -> bool:
-    """Whether the step was begun and never came to the rename: nothing happened, so it may be begun again."""
-    step = plan.steps[index]
-    mine = [
-        operation
-        for operation in reading.operations(artifact_id=step.artifact_id)
-        if operation.plan_digest == plan.digest and operation.step_index == index
-    ]
-    return bool(mine) and all(operation.state is JournalEvent.ABANDONED for operation in mine)
-
-
 def _as_evidence(refusal: Refused) -> Evidence:
     return Evidence(
         guard="unchanged", verdict=Verdict.BLOCKED, reason=refusal.message, remedy=refusal.remedy or "make a new plan"
     )
-
-
-def second_look(workplace: Workplace, replica: Replica, operation: str, fingerprint: str) -> tuple[Evidence, ...]:
-    """Look at what lies in quarantine and return the evidence that speaks against leaving it there (step 6)."""
-    with workplace.catalog.reading() as reading:
-        artifact = reading.artifact_by_id(replica.artifact_id)
-        if artifact is None:
-            raise Refused(f"the catalog does not know replica {replica.replica_id}")
-        seen = look_quarantined(workplace.host, reading, replica, operation)
-        candidate = candidate_for(
-            reading,
-            artifact,
-            replica,
-            choice=Choice(named=True, planned_fingerprint=fingerprint),
-            policy=workplace.policy,
-            fresh=Freshness(fingerprints={}),
-            trust=workplace.trust(reading),
-            now=workplace.clock(),
-        )
-        evidence = evaluate((NotHeld(), Unchanged()), candidate, seen)
-    return tuple(item for item in evidence if not item.permits_removal)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from artifactctl.domain.artifacts import Root
-from artifactctl.domain.errors import HostFailure, Refused
+from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.plans import canonical_json
 from artifactctl.hosts.protocol import RootLock
 from artifactctl.inventory.standing import require_in_charge
@@ -24,7 +24,6 @@ def locked_roots(workplace: Workplace, roots: Sequence[Root]) -> Iterator[dict[s
             require_in_charge(workplace.host, workplace.catalog, root)
             locks[root.root_id] = lock
         for root in roots:
-            require_ours(workplace, root)
             recover_root(workplace, root, lock=locks[root.root_id])
         yield locks
 
@@ -36,26 +35,6 @@ def end_what_failed(workplace: Workplace, roots: Sequence[Root], locks: dict[str
             recover_root(workplace, root, lock=locks[root.root_id])
         except HostFailure as error:
             workplace.say(f"{error.message}; `artifactctl doctor` says what is unfinished")
-
-
-def require_ours(workplace: Workplace, root: Root) -> None:
-    """Raise unless the root's marker names this catalog and this epoch of it: otherwise the root is read-only to us.
-
-    An older epoch is a backup that somebody restored beside the catalog that went on; it knows nothing of what that one
-    did since.
-    """
-    marker = workplace.host.read_marker(root.path)
-    remedy = "`artifactctl doctor` says what is there"
-    if marker is None or marker.root_id != root.root_id:
-        raise Refused(f"the root `{root.name}` has no marker of its own", remedy=remedy)
-    if marker.catalog_id != workplace.catalog.lineage_id:
-        raise Refused(f"the root `{root.name}` belongs to another catalog and is read-only to this one", remedy=remedy)
-    if marker.catalog_epoch != workplace.catalog.epoch:
-        raise Refused(
-            f"the root `{root.name}` was last managed by epoch {marker.catalog_epoch} of this catalog, this is epoch "
-            f"{workplace.catalog.epoch}: it is read-only until a person confirms",
-            remedy=remedy,
-        )
 
 
 def mirror_operations(workplace: Workplace, roots: Sequence[Root]) -> None:

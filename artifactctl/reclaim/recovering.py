@@ -13,10 +13,10 @@ from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.ledger import Operation
 from artifactctl.domain.operations import JournalEvent, OperationRecord
 from artifactctl.hosts.protocol import PutBack, RootLock
-from artifactctl.reclaim.execution import second_look
 from artifactctl.reclaim.purging import finish_purge
 from artifactctl.reclaim.quarantined import Quarantined
 from artifactctl.reclaim.recovery import Action, Step, decide
+from artifactctl.reclaim.second_look import second_look
 from artifactctl.reclaim.workplace import Workplace, record
 
 _FINAL = frozenset({JournalEvent.RESTORED, JournalEvent.PURGED, JournalEvent.ABANDONED})

@@ -322,7 +322,7 @@ def test_a_root_of_another_epoch_is_read_only(ground: Ground) -> None:
     ground.machine.do.unlink(ROOT_PATH + b"/.artifactctl/root.json")
     ground.machine.write_marker(ROOT_PATH, replace(marker, catalog_epoch=marker.catalog_epoch + 1))
 
-    with pytest.raises(Refused, match="read-only until a person confirms"):
+    with pytest.raises(Refused, match="epoch 2 of this catalog is in charge of it"):
         ground.apply(plan)
     assert ground.exists("hidden-old")
 
