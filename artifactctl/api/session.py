@@ -179,7 +179,8 @@ class Session:
         )
         record = announce if building else register
         place = self._absolute(path)
-        artifact = record(self._host, self._catalog, place, statement, now=self._clock(), actor=self._actor)
+        now = self._clock()
+        artifact = record(self._host, self._catalog, place, statement, now=now, actor=self._actor, here=self._here)
         if run is not None:
             add_output(self._catalog, run, artifact, acting=self._acting())
         return artifact

@@ -71,7 +71,7 @@ def _tell_usage(error: click.ClickException) -> int:
 
 def _printable(text: str) -> str:
     """Return the text in one line: the names in it may hold anything, and nothing of that reaches a terminal."""
-    from artifactctl.report.paths import printable
+    from artifactctl.domain.text import printable
 
     return printable(text)
 

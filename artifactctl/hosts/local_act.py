@@ -14,6 +14,7 @@ from artifactctl.domain.errors import Busy, HostDenied, HostFailure
 from artifactctl.domain.identity import FileIdentity, ManagedPath
 from artifactctl.domain.observation import Observation
 from artifactctl.domain.operations import JournalEvent, OperationRecord
+from artifactctl.domain.text import display_path, printable
 from artifactctl.hosts import sightings
 from artifactctl.hosts.probe import (
     ledger,
@@ -55,9 +56,7 @@ def _failures(doing: str) -> Iterator[None]:
 
 
 def _printable(name: str | bytes | int) -> str:
-    if isinstance(name, bytes):
-        return rootfolder.printable(name)
-    return str(name).encode("utf-8", "backslashreplace").decode()
+    return display_path(name) if isinstance(name, bytes) else printable(str(name))
 
 
 def _reference(root: Root) -> RootReference:

@@ -10,10 +10,11 @@ from datetime import datetime
 
 from artifactctl.catalog import Catalog, StateChanged
 from artifactctl.domain.artifacts import Artifact, ArtifactKind, Replica, ReplicaState
+from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.failures import NothingThere
 from artifactctl.inventory.known import ANNOUNCED
-from artifactctl.inventory.naming import name_of, shown
+from artifactctl.inventory.naming import name_of
 from artifactctl.inventory.outcomes import Progress
 from artifactctl.inventory.recording import CatalogRecorder
 from artifactctl.inventory.registering import (
@@ -28,14 +29,23 @@ from artifactctl.inventory.tallies import KnownCopy
 from artifactctl.inventory.targets import Target, is_file
 
 
-def announce(host: Host, catalog: Catalog, path: bytes, statement: Statement, *, now: datetime, actor: str) -> Artifact:
+def announce(
+    host: Host,
+    catalog: Catalog,
+    path: bytes,
+    statement: Statement,
+    *,
+    now: datetime,
+    actor: str,
+    here: bytes = b"/",
+) -> Artifact:
     """Catalog the existing folder or file at `path` as being written; PathTaken when something lives there already."""
     target = target_for(host, catalog, path)
     if host.identity(target.absolute) is None:
-        raise NothingThere(f"nothing is at {shown(target.absolute)}", remedy="make the folder first")
+        raise NothingThere(f"nothing is at {display_path(target.absolute)}", remedy="make the folder first")
     is_directory = not is_file(next(iter(host.walk(target.absolute))))
     refuse_part_of_another(catalog, target)
-    meant = meant_by(host, catalog, statement)
+    meant = meant_by(catalog, statement, here=here)
     recorder = _recorder(host, catalog, target, now=now, actor=actor)
     with catalog.writing(actor, now) as writing:
         artifact = writing.add_artifact(

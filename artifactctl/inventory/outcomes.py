@@ -9,9 +9,10 @@ from artifactctl.catalog.members import Member
 from artifactctl.domain.artifacts import ReplicaState, Root
 from artifactctl.domain.observation import MemberDrift
 from artifactctl.domain.stock import Drifted, Registered, ScanReport, Strays, UncataloguedFile
+from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Entry
 from artifactctl.inventory.known import is_announced, layout_of
-from artifactctl.inventory.naming import name_of, shown
+from artifactctl.inventory.naming import name_of
 from artifactctl.inventory.recording import NewArtifact, Recorder
 from artifactctl.inventory.tallies import KnownCopy, Measured, OpenTally, file_member, measure_file
 from artifactctl.recognition.seen import join
@@ -77,7 +78,7 @@ class Outcomes:
     def folder(self, relative: bytes, *, note: str) -> None:
         """Take note of a folder that is being entered."""
         if note:
-            self._notes.append(f"{shown(self._absolute(relative))}: {note}")
+            self._notes.append(f"{display_path(self._absolute(relative))}: {note}")
         if self._progress is not None:
             self._progress(self._files, self._allocated_bytes, self._absolute(relative))
 
@@ -146,7 +147,7 @@ class Outcomes:
         if tally.incomplete:
             if tally.compared is not None:
                 tally.compared.close()
-            what = known.artifact.name if known else shown(self._absolute(tally.relative))
+            what = known.artifact.name if known else display_path(self._absolute(tally.relative))
             self._problems.append(f"{what}: neither registered nor compared, since {tally.incomplete}")
             return
         measured = tally.measured()

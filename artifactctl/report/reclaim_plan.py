@@ -1,8 +1,8 @@
 """A reclaim plan as a person reads it: what would go, what stays and why, and what the disk will say."""
 
 from artifactctl.domain.plans import Bound, ReclaimPlan, ReclaimStep, Refusal
+from artifactctl.domain.text import display_path, printable
 from artifactctl.report.evidence import evidence_lines, refusal_lines
-from artifactctl.report.paths import display_path, printable
 from artifactctl.report.sizes import counted, format_bytes, format_bytes_both, format_duration
 from artifactctl.report.tables import Document
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from artifactctl.domain.observation import Holder
+from artifactctl.domain.text import display_path, printable
 from artifactctl.report.instants import format_instant
-from artifactctl.report.paths import display_path, printable
 from artifactctl.report.rescue_values import (
     Coverage,
     Filling,
