@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from artifactctl.domain.artifacts import Lease
-from artifactctl.domain.errors import ArtifactctlError, Refused
+from artifactctl.domain.errors import ArtifactctlError, Refused, UsageError
 
 if TYPE_CHECKING:
     from artifactctl.catalog import Catalog
@@ -39,7 +39,7 @@ class HeldLease:
         self._acting_now = acting_now
         self._until = until
         self._renew_every = renew_every
-        self._lost: Refused | None = None
+        self._lost: ArtifactctlError | None = None
         self._ended = threading.Event()
         self._renewing = threading.Thread(target=self._renew, name="artifactctl-lease", daemon=True)
 
@@ -56,7 +56,7 @@ class HeldLease:
     def check(self) -> None:
         """Return while everything is still leased; Refused with the reason when it is not."""
         if self._lost is not None:
-            raise self._lost
+            raise Refused(self._lost.message, remedy="take a new lease and check what you read") from self._lost
         if self._acting_now().now >= self._until:
             names = ", ".join(lease.artifact_name for lease in self._held.leases)
             raise Refused(f"the lease on {names} has ended at its own limit", remedy="take it for longer")
@@ -85,7 +85,7 @@ class HeldLease:
                 return
             try:
                 renew_leases(self._catalog, self._held, acting=acting, until=self._until)
-            except Refused as lost:
+            except (Refused, UsageError) as lost:  # over, broken, or unknown to a catalog restored meanwhile
                 self._lost = lost
                 return
             except ArtifactctlError:  # busy, or no space: the term is three renewals long

@@ -216,6 +216,20 @@ def test_a_lease_that_somebody_ended_is_noticed(job: Job, session: Session) -> N
     assert [thread.name for thread in threading.enumerate() if thread.name == "artifactctl-lease"] == []
 
 
+def test_a_lease_that_a_restored_catalog_does_not_know_is_lost_and_the_next_fence_is_higher(
+    job: Job, session: Session
+) -> None:
+    job.command("catalog", "backup", str(job.folder / "backup.db"))
+    with session.lease(["corpus"], until=job.deadline, renew_every=timedelta(seconds=4)) as held:
+        job.command("catalog", "restore", str(job.folder / "backup.db"), "--yes")
+        time.sleep(5)
+        with pytest.raises(Refused, match="there is no lease"):
+            held.check()
+
+    with session.lease(["corpus"], until=job.deadline) as again:
+        assert again.fence > held.fence
+
+
 def test_a_lease_is_given_back_when_the_work_fails(job: Job, session: Session) -> None:
     with pytest.raises(ZeroDivisionError), session.lease(["corpus"], until=job.deadline):
         raise ZeroDivisionError
