@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Row, Select, func, insert, select, update
 from artifactctl.audit import chain
 from artifactctl.audit.schema import audit_event, audit_head
 from artifactctl.domain.audit import AuditEntry, AuditEvent, AuditHead
+from artifactctl.domain.text import storable
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ROWS_AT_A_TIME = 1_000
@@ -45,7 +46,7 @@ def events(
     statement = select(audit_event.c.body, audit_event.c.hash).order_by(audit_event.c.id)
     for column, wanted in (("artifact", artifact), ("actor", actor), ("action", action), ("operation", operation)):
         if wanted is not None:
-            statement = statement.where(audit_event.c[column] == plain(wanted))
+            statement = statement.where(audit_event.c[column] == storable(wanted))
     if since is not None:
         statement = statement.where(audit_event.c.at_microseconds >= microseconds(since))
     if until is not None:
@@ -102,22 +103,17 @@ def index_of(entry: AuditEntry, event_id: int) -> dict[str, Any]:
     return {
         "id": event_id,
         "at_microseconds": microseconds(entry.at),
-        "actor": plain(entry.actor),
-        "action": plain(entry.action),
-        "artifact": plain(entry.artifact),
+        "actor": storable(entry.actor),
+        "action": storable(entry.action),
+        "artifact": storable(entry.artifact),
         "path": entry.path,
-        "operation": plain(entry.operation),
+        "operation": storable(entry.operation),
     }
 
 
 def microseconds(instant: datetime) -> int:
     """Return whole microseconds since 1970."""
     return (instant - _EPOCH) // timedelta(microseconds=1)
-
-
-def plain(text: str) -> str:
-    r"""Return text any database takes: bytes that are not UTF-8 written out as `\udcXX`, NUL as `\x00`."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\x00")
 
 
 def _at_or_below(path: bytes) -> Any:

@@ -134,9 +134,17 @@ def names_like(connection: Connection, text: str, limit: int) -> tuple[str, ...]
     if len(found) < limit:
         inside = names.where(artifact.c.name.contains(text, autoescape=True)).limit(limit)
         found.extend(name for name in connection.execute(inside).scalars() if name not in found)
-    if not found:
-        found = difflib.get_close_matches(text, connection.execute(names).scalars(), n=limit, cutoff=_SIMILAR)
-    return tuple(found[:limit])
+    return tuple(found[:limit]) or _similar(text, connection.execute(names).scalars().all(), limit)
+
+
+def _similar(text: str, names: Sequence[str], limit: int) -> tuple[str, ...]:
+    """Return the nearest names; people leave out the root and the folders in front, so the ends are compared too."""
+    spellings: dict[str, list[str]] = defaultdict(list)
+    for name in names:
+        for spelling in {name, name.partition("/")[2] or name, name.rpartition("/")[2]}:
+            spellings[spelling].append(name)
+    near = difflib.get_close_matches(text, spellings, n=limit, cutoff=_SIMILAR)
+    return tuple(dict.fromkeys(name for spelling in near for name in spellings[spelling]))[:limit]
 
 
 def measurements(connection: Connection, artifact_id: int) -> tuple[Measurement, ...]:

@@ -7,6 +7,8 @@ from typing import Any
 
 from sqlalchemy import BigInteger, Dialect, Integer, Text, TypeDecorator
 
+from artifactctl.domain.text import storable
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -37,9 +39,7 @@ class Words(TypeDecorator[str]):
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
-        if value is None:
-            return None
-        return value.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\x00")
+        return None if value is None else storable(value)
 
     def process_result_value(self, value: Any | None, dialect: Dialect) -> str | None:
         return None if value is None else str(value)

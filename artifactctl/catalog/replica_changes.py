@@ -10,6 +10,7 @@ from artifactctl.catalog import artifact_queries
 from artifactctl.catalog.failures import PathTaken, StateChanged, UnknownObject
 from artifactctl.catalog.schema_artifacts import observation, replica, verification
 from artifactctl.domain.artifacts import Replica, ReplicaState, VerifyLevel
+from artifactctl.domain.text import display_path
 
 if TYPE_CHECKING:
     from artifactctl.catalog.writing import Writing
@@ -130,4 +131,4 @@ def _existing(writing: "Writing", replica_id: int) -> Replica:
 
 
 def _shown(copy: Replica) -> str:
-    return (copy.root.path + b"/" + copy.relative).decode("utf-8", "backslashreplace")
+    return display_path(copy.root.path + b"/" + copy.relative)

@@ -7,7 +7,7 @@ guard: such a question is asked with `typed(..., yes_counts=False)`.
 import sys
 
 from artifactctl.domain.errors import Refused, UsageError
-from artifactctl.report.paths import printable
+from artifactctl.domain.text import printable
 
 
 class Declined(Refused):

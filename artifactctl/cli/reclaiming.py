@@ -61,8 +61,8 @@ def workplace_of(
 
 def read_plan(path: bytes) -> "ReclaimPlan":
     """Read a plan file once; what is applied is what was read."""
+    from artifactctl.domain.text import display_path
     from artifactctl.reclaim.planfile import plan_from_text
-    from artifactctl.report.paths import display_path
 
     shown = display_path(path)
     try:

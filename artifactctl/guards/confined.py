@@ -3,9 +3,9 @@
 from typing import ClassVar
 
 from artifactctl.domain.observation import MarkerState, Observation
+from artifactctl.domain.text import display_path
 from artifactctl.domain.verdicts import Evidence, Verdict
 from artifactctl.guards.candidate import Candidate
-from artifactctl.guards.wording import shown
 
 
 class Confined:
@@ -33,7 +33,7 @@ class Confined:
                 else "mount the volume, or look at it with `artifactctl doctor`",
             )
         if place.symlinked_component is not None:
-            link = shown(place.symlinked_component)
+            link = display_path(place.symlinked_component)
             return self._no(f"the path goes through the symbolic link {link}", Verdict.BLOCKED, ("link", link))
         if observation.identity is None:
             return self._no(
@@ -51,7 +51,7 @@ class Confined:
     def _inside(self, observation: Observation) -> Evidence:
         place = observation.confinement
         if place.mounts:
-            where = shown(place.mounts[0].relative) if place.mounts[0].relative else "the target itself"
+            where = display_path(place.mounts[0].relative) if place.mounts[0].relative else "the target itself"
             return self._no(
                 f"{place.mounts[0].source} is mounted at {where}"
                 + (f" (and {len(place.mounts) - 1} more)" if len(place.mounts) > 1 else ""),
@@ -64,9 +64,9 @@ class Confined:
         if observation.tree is not None and observation.tree.escaping_links:
             link, target = observation.tree.escaping_links[0]
             return self._no(
-                f"the link {shown(link)} inside leads outside, to {shown(target)}",
+                f"the link {display_path(link)} inside leads outside, to {display_path(target)}",
                 Verdict.BLOCKED,
-                ("link", shown(link)),
+                ("link", display_path(link)),
                 remedy="remove or move that link; it is not part of the artifact",
             )
         return Evidence(

@@ -3,9 +3,10 @@
 from typing import ClassVar
 
 from artifactctl.domain.observation import Observation
+from artifactctl.domain.text import display_path
 from artifactctl.domain.verdicts import Evidence, Verdict
 from artifactctl.guards.candidate import Candidate
-from artifactctl.guards.wording import counted, first_of, shown
+from artifactctl.guards.wording import counted, first_of
 
 
 class KnownMembers:
@@ -21,7 +22,7 @@ class KnownMembers:
             return self._unknown(f"part of the tree could not be read: {observation.tree.problems[0]}")
         drift = observation.drift
         if drift.strays:
-            names = [shown(path) for path in drift.stray_examples]
+            names = [display_path(path) for path in drift.stray_examples]
             return Evidence(
                 guard=self.name,
                 verdict=Verdict.BLOCKED,

@@ -3,9 +3,10 @@
 from typing import ClassVar
 
 from artifactctl.domain.observation import BlindSpot, BlindSpotKind, Holder, HolderKind, Observation
+from artifactctl.domain.text import display_path
 from artifactctl.domain.verdicts import Evidence, Verdict
 from artifactctl.guards.candidate import Candidate
-from artifactctl.guards.wording import counted, shown
+from artifactctl.guards.wording import counted
 
 _SETTLED_BY_LEASES = frozenset(
     {BlindSpotKind.FOREIGN_PROCESSES, BlindSpotKind.HIDDEN_PROCESSES, BlindSpotKind.PID_NAMESPACE}
@@ -79,7 +80,7 @@ class NotHeld:
             verdict=Verdict.BLOCKED,
             reason=describe(named[0]) + more,
             facts=tuple(
-                (holder.kind.value, f"{holder.pid if holder.pid is not None else '?'}:{shown(holder.path)}")
+                (holder.kind.value, f"{holder.pid if holder.pid is not None else '?'}:{display_path(holder.path)}")
                 for holder in named[:20]
             ),
             remedy=f"wait for process {pids[0]} or stop it" if pids else "find the user with `artifactctl doctor`",
@@ -97,7 +98,7 @@ class NotHeld:
 
 def describe(holder: Holder) -> str:
     """Return one sentence that names the holder and what it uses."""
-    words = _WORDS[holder.kind].format(path=shown(holder.path) if holder.path else "the folder itself")
+    words = _WORDS[holder.kind].format(path=display_path(holder.path) if holder.path else "the folder itself")
     if holder.pid is None:
         return words + (f": {holder.detail}" if holder.detail else "")
     return f"process {holder.pid} ({holder.command or 'unknown command'}) {words}"

@@ -3,9 +3,10 @@
 from typing import ClassVar
 
 from artifactctl.domain.observation import Observation
+from artifactctl.domain.text import display_path
 from artifactctl.domain.verdicts import Evidence, Verdict
 from artifactctl.guards.candidate import Candidate
-from artifactctl.guards.wording import counted, shown
+from artifactctl.guards.wording import counted
 
 
 class NotReferenced:
@@ -22,8 +23,8 @@ class NotReferenced:
             return Evidence(
                 guard=self.name,
                 verdict=Verdict.BLOCKED,
-                reason=f"the link {shown(links[0].link)} points to it{more}",
-                facts=tuple(("link", shown(item.link)) for item in links[:20]),
+                reason=f"the link {display_path(links[0].link)} points to it{more}",
+                facts=tuple(("link", display_path(item.link)) for item in links[:20]),
                 remedy="point the link elsewhere or remove it",
             )
         if observation.referrer_problems:

@@ -3,9 +3,10 @@
 from typing import ClassVar
 
 from artifactctl.domain.observation import Observation, ObstacleKind
+from artifactctl.domain.text import display_path
 from artifactctl.domain.verdicts import Evidence, Verdict
 from artifactctl.guards.candidate import Candidate
-from artifactctl.guards.wording import counted, shown
+from artifactctl.guards.wording import counted
 
 _WORDS = {
     ObstacleKind.IMMUTABLE: ("immutable", "chattr -i"),
@@ -31,12 +32,12 @@ class Removable:
         certain = [item for item in obstacles if item.kind is not ObstacleKind.ATTRIBUTES_UNKNOWN]
         first = (certain or list(obstacles))[0]
         words, command = _WORDS[first.kind]
-        where = shown(first.path) if first.path else "the target itself"
+        where = display_path(first.path) if first.path else "the target itself"
         more = f" ({counted(len(obstacles), 'entry', 'entries')} in all)" if len(obstacles) > 1 else ""
         return Evidence(
             guard=self.name,
             verdict=Verdict.BLOCKED if certain else Verdict.UNKNOWN,
             reason=f"{where} is {words}{more}" + (f": {first.detail}" if first.detail else ""),
-            facts=tuple((item.kind.value, shown(item.path)) for item in obstacles[:20]),
+            facts=tuple((item.kind.value, display_path(item.path)) for item in obstacles[:20]),
             remedy=f"`{command} {where}` if that is wanted" if command else "run the same command with sudo",
         )

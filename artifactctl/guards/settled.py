@@ -4,9 +4,9 @@ from datetime import timedelta
 from typing import ClassVar
 
 from artifactctl.domain.observation import Observation
+from artifactctl.domain.text import display_path
 from artifactctl.domain.verdicts import Evidence, Verdict
 from artifactctl.guards.candidate import Candidate
-from artifactctl.guards.wording import shown
 
 CLOCK_TOLERANCE = timedelta(seconds=2)
 """How far ahead of the machine's clock a file time may lie (timestamp granularity) without counting as future."""
@@ -37,7 +37,7 @@ class Settled:
         if tree.read_at is not None:
             looks.append(("read", tree.read_at, tree.read_path))
         for what, at, path in looks:
-            where = shown(path) if path else "the top folder"
+            where = display_path(path) if path else "the top folder"
             if at > now + CLOCK_TOLERANCE:
                 return self._blocked(f"{where} was {what} in the future ({at:%Y-%m-%d %H:%M:%S} UTC)", what)
             if now - at < quiet:

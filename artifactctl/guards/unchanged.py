@@ -3,9 +3,10 @@
 from typing import ClassVar
 
 from artifactctl.domain.observation import Observation
+from artifactctl.domain.text import display_path
 from artifactctl.domain.verdicts import Evidence, Verdict
 from artifactctl.guards.candidate import Candidate
-from artifactctl.guards.wording import counted, first_of, shown
+from artifactctl.guards.wording import counted, first_of
 
 
 class Unchanged:
@@ -25,7 +26,7 @@ class Unchanged:
             if drift.resized:
                 path, catalogued, found = drift.resized_examples[0]
                 parts.append(
-                    f"{counted(drift.resized, 'member')} of another size: {shown(path)} has {found:,} bytes, "
+                    f"{counted(drift.resized, 'member')} of another size: {display_path(path)} has {found:,} bytes, "
                     f"the catalog says {catalogued:,}"
                 )
             return Evidence(
@@ -53,8 +54,8 @@ class Unchanged:
 
 
 def _names(paths: tuple[bytes, ...]) -> str:
-    return first_of([shown(path) for path in paths])
+    return first_of([display_path(path) for path in paths])
 
 
 def _where(path: bytes) -> str:
-    return shown(path) if path else "the top folder"
+    return display_path(path) if path else "the top folder"

@@ -3,9 +3,9 @@
 from typing import ClassVar
 
 from artifactctl.domain.observation import HolderKind, Observation
+from artifactctl.domain.text import display_path
 from artifactctl.domain.verdicts import Evidence, Verdict
 from artifactctl.guards.candidate import Candidate
-from artifactctl.guards.wording import shown
 
 
 class Unleased:
@@ -30,12 +30,12 @@ class Unleased:
         locks = [item for item in observation.holders.holders if item.kind is HolderKind.FLOCK]
         if locks:
             who = f"process {locks[0].pid} ({locks[0].command})" if locks[0].pid is not None else "somebody"
-            where = shown(locks[0].path) if locks[0].path else "the folder"
+            where = display_path(locks[0].path) if locks[0].path else "the folder"
             return Evidence(
                 guard=self.name,
                 verdict=Verdict.BLOCKED,
                 reason=f"{who} holds a lock (flock) on {where}, which counts as a lease",
-                facts=tuple(("flock", f"{item.pid}:{shown(item.path)}") for item in locks),
+                facts=tuple(("flock", f"{item.pid}:{display_path(item.path)}") for item in locks),
                 remedy="wait until the lock is released",
             )
         if candidate.reservations:

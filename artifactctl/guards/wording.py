@@ -3,12 +3,6 @@
 from collections.abc import Sequence
 
 
-def shown(path: bytes) -> str:
-    """Return a path for a sentence: control characters and bytes that are not UTF-8 are escaped."""
-    text = path.decode("utf-8", "backslashreplace")
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
-
-
 def first_of(names: Sequence[str], *, most: int = 3) -> str:
     """Return the first few names, and how many more there are."""
     rest = len(names) - most

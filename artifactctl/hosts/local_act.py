@@ -10,10 +10,11 @@ from datetime import datetime
 from typing import Any
 
 from artifactctl.domain.artifacts import Root
-from artifactctl.domain.errors import Busy, HostFailure
+from artifactctl.domain.errors import Busy, HostDenied, HostFailure
 from artifactctl.domain.identity import FileIdentity, ManagedPath
 from artifactctl.domain.observation import Observation
 from artifactctl.domain.operations import JournalEvent, OperationRecord
+from artifactctl.domain.text import display_path, printable
 from artifactctl.hosts import sightings
 from artifactctl.hosts.probe import (
     ledger,
@@ -44,15 +45,18 @@ def _failures(doing: str) -> Iterator[None]:
         raise HostFailure(error.message, remedy=error.remedy) from error
     except OSError as error:
         where = f" ({_printable(error.filename)})" if error.filename else ""
+        if isinstance(error, PermissionError):
+            raise HostDenied(
+                f"{doing} failed: {error.strerror}{where}",
+                remedy="run the same command with sudo, or as the owner of the root",
+            ) from error
         raise HostFailure(
             f"{doing} failed: {error.strerror}{where}", remedy="`artifactctl doctor` shows what was left unfinished"
         ) from error
 
 
 def _printable(name: str | bytes | int) -> str:
-    if isinstance(name, bytes):
-        return rootfolder.printable(name)
-    return str(name).encode("utf-8", "backslashreplace").decode()
+    return display_path(name) if isinstance(name, bytes) else printable(str(name))
 
 
 def _reference(root: Root) -> RootReference:

@@ -7,9 +7,10 @@ from datetime import datetime
 
 from artifactctl.domain.activity import Growth, VolumeActivity
 from artifactctl.domain.artifacts import Root
-from artifactctl.domain.errors import HostFailure
+from artifactctl.domain.errors import HostDenied, HostFailure
 from artifactctl.domain.identity import FileIdentity, HostIdentity, ManagedPath
 from artifactctl.domain.observation import HolderReport, Observation, Referrer, VolumeUsage, VolumeUses
+from artifactctl.domain.text import display_path
 from artifactctl.hosts import sightings
 from artifactctl.hosts.probe import activity, deleted, links, machine, observing, reading, volume_uses, volumes, walking
 from artifactctl.hosts.protocol import DeletedHolder, Listing
@@ -18,13 +19,13 @@ from artifactctl.hosts.protocol import DeletedHolder, Listing
 @contextmanager
 def _as_host_failure(doing: str, path: bytes) -> Iterator[None]:
     """Turn an OSError into a HostFailure that names the object."""
-    shown = os.fsdecode(path).encode("utf-8", "backslashreplace").decode()
+    shown = display_path(path)
     try:
         yield
     except FileNotFoundError as error:
         raise HostFailure(f"cannot {doing} {shown}: it is not there", remedy="check the path") from error
     except PermissionError as error:
-        raise HostFailure(
+        raise HostDenied(
             f"cannot {doing} {shown}: {error.strerror}", remedy="run the same command with sudo, or as its owner"
         ) from error
     except TimeoutError as error:

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from artifactctl.catalog import Catalog
 from artifactctl.domain.artifacts import Artifact, Replica
 from artifactctl.domain.observation import MemberDrift
+from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Entry, EntryType, Host, Listing
 from artifactctl.inventory.comparing import ComparedMembers
-from artifactctl.inventory.naming import shown
 from artifactctl.inventory.ordering import Ordering
 from artifactctl.inventory.packing import PackedMembers
 from artifactctl.inventory.tallies import LETTERS, Tally, measure_file
@@ -30,7 +30,7 @@ def read_copy(host: Host, catalog: Catalog, artifact: Artifact, replica: Replica
     """Walk a copy once. Its problems: members that are missing or of another size, folders that cannot be read."""
     copy = Copy(path=replica.root.path + b"/" + replica.relative)
     if host.identity(copy.path) is None:
-        copy.problems.append(f"nothing is at {shown(copy.path)}")
+        copy.problems.append(f"nothing is at {display_path(copy.path)}")
         return copy
     compared = ComparedMembers(catalog, artifact.artifact_id)
     try:
@@ -81,13 +81,13 @@ class _Reader:
         if self._compared.meet(relative, letter, entry.size_bytes):
             self._copy.members.append((relative, letter, entry.size_bytes, None))
         elif is_transient(entry.name):
-            self._copy.problems.append(f"{shown(relative)}: something is still being written")
+            self._copy.problems.append(f"{display_path(relative)}: something is still being written")
 
 
 def _described(drift: MemberDrift) -> list[str]:
-    problems = [f"{shown(relative)}: missing" for relative in drift.missing_examples]
+    problems = [f"{display_path(relative)}: missing" for relative in drift.missing_examples]
     problems += [
-        f"{shown(relative)}: {after} bytes, catalogued with {before}"
+        f"{display_path(relative)}: {after} bytes, catalogued with {before}"
         for relative, before, after in drift.resized_examples
     ]
     unlisted = drift.missing + drift.resized - len(problems)

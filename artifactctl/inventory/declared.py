@@ -3,8 +3,8 @@
 import shlex
 
 from artifactctl.domain.artifacts import Artifact, ArtifactKind, Replica
+from artifactctl.domain.text import display_path
 from artifactctl.inventory.headers import Found
-from artifactctl.inventory.naming import shown
 
 _CORPORA = (ArtifactKind.RESPONSE_SET, ArtifactKind.MERGED_CORPUS)
 
@@ -12,7 +12,7 @@ _CORPORA = (ArtifactKind.RESPONSE_SET, ArtifactKind.MERGED_CORPUS)
 def compare_with_declared(artifact: Artifact, replica: Replica, found: Found) -> list[str]:
     """Return where tokens (of hidden states) or records (of corpora) differ, or were never declared."""
     problems = []
-    path = shown(replica.root.path + b"/" + replica.relative)
+    path = display_path(replica.root.path + b"/" + replica.relative)
     if artifact.kind is ArtifactKind.HIDDEN_STATES:
         problems += _difference("tokens", artifact.tokens, found.tokens, path, artifact)
         if artifact.records is not None and found.records is not None:

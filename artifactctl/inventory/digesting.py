@@ -6,9 +6,9 @@ from datetime import datetime
 
 from artifactctl.catalog import Catalog
 from artifactctl.domain.artifacts import Artifact
+from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.copies import Copy
-from artifactctl.inventory.naming import shown
 from artifactctl.recognition.seen import join
 
 _DIGESTS_A_TRANSACTION = 2000
@@ -44,7 +44,7 @@ def check_digests(
         if before is None:
             fresh.append((relative, digest))
         elif before != digest:
-            problems.append(f"{shown(relative)}: its bytes are not those whose digest was stored")
+            problems.append(f"{display_path(relative)}: its bytes are not those whose digest was stored")
         if len(fresh) >= _DIGESTS_A_TRANSACTION:
             _store(catalog, artifact, fresh, now=now, actor=actor)
             fresh = []

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from artifactctl.catalog.failures import UnknownObject
 from artifactctl.catalog.reading import Reading
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, Root
+from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Host, Listing
 from artifactctl.inventory.finding import roots_above
 from artifactctl.report.disk_usage import DiskUsage, Share, Uncatalogued
-from artifactctl.report.paths import display_path
 
 _AT_ITS_PATH = (ReplicaState.LIVE, ReplicaState.BUILDING, ReplicaState.ARCHIVING, ReplicaState.RESTORING)
 

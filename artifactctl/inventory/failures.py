@@ -27,9 +27,5 @@ class NothingThere(UsageError):
     """Nothing is at the path, and the catalog knows of nothing there."""
 
 
-class UnknownName(UsageError):
-    """No artifact, root or path is meant by the word."""
-
-
 class UnfitLink(UsageError):
     """The kinds of two artifacts do not allow the role, or there is no usual role for them."""

@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 
 from artifactctl.domain.artifacts import Artifact, ArtifactKind
+from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.copies import Copy
 from artifactctl.inventory.known import layout_of
-from artifactctl.inventory.naming import shown
 from artifactctl.recognition.contents import inspect
 from artifactctl.recognition.hidden_states import SAMPLE
 from artifactctl.recognition.manifests import MANIFEST_NAME, read_manifest
@@ -53,7 +53,7 @@ def inspect_members(host: Host, artifact: Artifact, copy: Copy) -> Found:
 def _inspect_one(host: Host, artifact: Artifact, copy: Copy, relative: bytes, size_bytes: int, found: Found) -> None:
     path = join(copy.path, relative) if relative else copy.path
     contents = inspect(host.read_range, path, size_bytes)
-    label = shown(relative or copy.path.rpartition(b"/")[2])
+    label = display_path(relative or copy.path.rpartition(b"/")[2])
     found.problems += [f"{label}: {problem}" for problem in contents.problems]
     is_hidden_states = artifact.kind is ArtifactKind.HIDDEN_STATES
     if is_hidden_states and not contents.problems and contents.tokens is None and path.endswith(_STATE_SUFFIXES):
@@ -91,5 +91,7 @@ def _against_manifest(view: FolderView, copy: Copy) -> list[str]:
     for relative, _letter, found_bytes, _tokens in copy.members:
         listed_bytes = pending.pop(relative, found_bytes)
         if listed_bytes != found_bytes:
-            problems.append(f"{shown(relative)}: {found_bytes} bytes, its manifest says {listed_bytes}")
-    return problems + [f"{shown(relative)}: its manifest lists it, it is not there" for relative in sorted(pending)]
+            problems.append(f"{display_path(relative)}: {found_bytes} bytes, its manifest says {listed_bytes}")
+    return problems + [
+        f"{display_path(relative)}: its manifest lists it, it is not there" for relative in sorted(pending)
+    ]

@@ -8,8 +8,8 @@ from pathlib import Path
 from artifactctl.capacity import CapacityPlan, capacity_plan_from_json, lacking_bytes, measure_headroom
 from artifactctl.catalog import Catalog
 from artifactctl.domain.errors import HostFailure, Refused, UsageError
+from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Host
-from artifactctl.report.paths import display_path
 
 
 def lacking_now(host: Host, catalog: Catalog, path: bytes, *, now: datetime) -> tuple[CapacityPlan, int]:

@@ -3,17 +3,17 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from artifactctl import audit
 from artifactctl.catalog import Catalog, Writing
+from artifactctl.catalog.failures import UnknownObject
 from artifactctl.domain.artifacts import Artifact, LineageEdge
 from artifactctl.domain.audit import AuditEntry, JsonValue
 from artifactctl.domain.errors import UsageError
-from artifactctl.hosts.protocol import Host
-from artifactctl.inventory.failures import UnfitLink, UnknownName
+from artifactctl.inventory.acting import Acting
+from artifactctl.inventory.failures import UnfitLink
+from artifactctl.inventory.finding import find_artifact
 from artifactctl.inventory.roles import role_for, split_input
-from artifactctl.inventory.targets import artifact_meant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,24 +25,23 @@ class Input:
 
 
 def link(
-    host: Host, catalog: Catalog, child: str, inputs: Sequence[str], *, now: datetime, actor: str
+    catalog: Catalog, child: str, inputs: Sequence[str], *, here: bytes, acting: Acting
 ) -> tuple[LineageEdge, ...]:
     """Record what `child` came from or needs; each input is `NAME[:ROLE]`. All or none."""
-    hostname = host.identify().hostname
-    meant = inputs_meant(host, catalog, inputs)
+    meant = inputs_meant(catalog, inputs, here=here)
     with catalog.reading() as reading:
-        child_id = artifact_meant(host, reading, child).artifact_id
-    with catalog.writing(actor, now) as writing:
-        return tuple(link_in(writing, child_id, item, hostname=hostname) for item in meant)
+        child_id = find_artifact(reading, child, here=here).artifact_id
+    with catalog.writing(acting.actor, acting.now) as writing:
+        return tuple(link_in(writing, child_id, item, hostname=acting.host) for item in meant)
 
 
-def inputs_meant(host: Host, catalog: Catalog, words: Sequence[str]) -> tuple[Input, ...]:
+def inputs_meant(catalog: Catalog, words: Sequence[str], *, here: bytes) -> tuple[Input, ...]:
     """Return what `NAME[:ROLE]` words mean."""
     meant = []
     with catalog.reading() as reading:
         for word in words:
             name, role = split_input(word)
-            meant.append(Input(parent_id=artifact_meant(host, reading, name).artifact_id, role=role))
+            meant.append(Input(parent_id=find_artifact(reading, name, here=here).artifact_id, role=role))
     return tuple(meant)
 
 
@@ -55,13 +54,12 @@ def link_in(writing: Writing, child_id: int, meant: Input, *, hostname: str) -> 
     return LineageEdge(child_id=child_id, parent_id=meant.parent_id, role=role)
 
 
-def supersede(host: Host, catalog: Catalog, old: str, by: str, *, now: datetime, actor: str) -> Artifact:
+def supersede(catalog: Catalog, old: str, by: str, *, here: bytes, acting: Acting) -> Artifact:
     """Record that the artifact `by` takes the place of `old`; return `old` as it is now."""
-    hostname = host.identify().hostname
     with catalog.reading() as reading:
-        before, after = artifact_meant(host, reading, old), artifact_meant(host, reading, by)
-    with catalog.writing(actor, now) as writing:
-        return supersede_in(writing, before.artifact_id, after.artifact_id, hostname=hostname)
+        before, after = (find_artifact(reading, word, here=here) for word in (old, by))
+    with catalog.writing(acting.actor, acting.now) as writing:
+        return supersede_in(writing, before.artifact_id, after.artifact_id, hostname=acting.host)
 
 
 def supersede_in(writing: Writing, old_id: int, new_id: int, *, hostname: str) -> Artifact:
@@ -82,19 +80,12 @@ def supersede_in(writing: Writing, old_id: int, new_id: int, *, hostname: str) -
 def _existing(writing: Writing, artifact_id: int) -> Artifact:
     found = writing.artifact_by_id(artifact_id)
     if found is None:  # rows are never deleted
-        raise UnknownName(f"there is no artifact with the number {artifact_id}", remedy="artifactctl ls")
+        raise UnknownObject(f"there is no artifact with the number {artifact_id}", remedy="artifactctl ls")
     return found
 
 
 def record(
-    host: Host,
-    catalog: Catalog,
-    name: str,
-    metrics: Mapping[str, float],
-    *,
-    now: datetime,
-    actor: str,
-    source: str = "",
+    catalog: Catalog, name: str, metrics: Mapping[str, float], *, here: bytes, acting: Acting, source: str = ""
 ) -> Artifact:
     """Record measurements from elsewhere as evidence about an artifact; finite numbers under plain names."""
     for metric, value in metrics.items():
@@ -102,13 +93,12 @@ def record(
             raise UsageError(f"{metric!r} = {value} is no measurement", remedy="--metric NAME=NUMBER")
     if not metrics:
         raise UsageError("nothing to record", remedy="--metric NAME=NUMBER")
-    hostname = host.identify().hostname
     with catalog.reading() as reading:
-        artifact = artifact_meant(host, reading, name)
-    with catalog.writing(actor, now) as writing:
+        artifact = find_artifact(reading, name, here=here)
+    with catalog.writing(acting.actor, acting.now) as writing:
         for metric, value in metrics.items():
             writing.add_measurement(artifact.artifact_id, metric, value, source=source)
-        _audit(writing, "measured", artifact.name, hostname, {"metrics": dict(metrics), "source": source})
+        _audit(writing, "measured", artifact.name, acting.host, {"metrics": dict(metrics), "source": source})
         return _existing(writing, artifact.artifact_id)
 
 

@@ -2,15 +2,17 @@
 
 import heapq
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from artifactctl.catalog.members import Member
 from artifactctl.domain.artifacts import ReplicaState, Root
 from artifactctl.domain.observation import MemberDrift
 from artifactctl.domain.stock import Drifted, Registered, ScanReport, Strays, UncataloguedFile
+from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Entry
-from artifactctl.inventory.known import layout_of
-from artifactctl.inventory.naming import name_of, shown
+from artifactctl.inventory.known import is_announced, layout_of
+from artifactctl.inventory.naming import name_of
 from artifactctl.inventory.recording import NewArtifact, Recorder
 from artifactctl.inventory.tallies import KnownCopy, Measured, OpenTally, file_member, measure_file
 from artifactctl.recognition.seen import join
@@ -76,7 +78,7 @@ class Outcomes:
     def folder(self, relative: bytes, *, note: str) -> None:
         """Take note of a folder that is being entered."""
         if note:
-            self._notes.append(f"{shown(self._absolute(relative))}: {note}")
+            self._notes.append(f"{display_path(self._absolute(relative))}: {note}")
         if self._progress is not None:
             self._progress(self._files, self._allocated_bytes, self._absolute(relative))
 
@@ -145,7 +147,7 @@ class Outcomes:
         if tally.incomplete:
             if tally.compared is not None:
                 tally.compared.close()
-            what = known.artifact.name if known else shown(self._absolute(tally.relative))
+            what = known.artifact.name if known else display_path(self._absolute(tally.relative))
             self._problems.append(f"{what}: neither registered nor compared, since {tally.incomplete}")
             return
         measured = tally.measured()
@@ -179,12 +181,18 @@ class Outcomes:
             self._found_again.append(name)
         has_changed = measured.member_digest != replica.member_digest
         if accepted and new is not None and (has_changed or not drift.is_none):
+            if is_announced(known.artifact):
+                new = replace(new, unfinished=False)  # a person says what its writer no longer can
             self._recorder.replace_members(known, new, action="drift_accepted", drift=drift)
             self._drift.append(Drifted(name=name, path=_path_of(known), drift=drift, accepted=True))
         elif not known.artifact.sealed and new is not None:
+            if is_announced(known.artifact):
+                new = replace(new, unfinished=True)  # its writer says when it is complete, not how it looks
             if has_changed or not new.unfinished:
                 self._recorder.replace_members(known, new, action="grown", drift=None)
                 self._grown.append(self._as_registered(new, name))
+        elif is_announced(known.artifact) and not known.artifact.sealed:
+            return  # what its writer adds to it is no drift
         elif not drift.is_none:
             self._drift.append(Drifted(name=name, path=_path_of(known), drift=drift, accepted=False))
         elif measured.fingerprint != replica.fingerprint or measured.allocated_bytes != replica.allocated_bytes:

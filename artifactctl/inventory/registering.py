@@ -7,15 +7,17 @@ from datetime import datetime
 from artifactctl.catalog import Catalog, PathTaken, Writing
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, Run, RunState
 from artifactctl.domain.errors import HostFailure
+from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.failures import NothingThere, UnfitRoot
+from artifactctl.inventory.finding import find_artifact
 from artifactctl.inventory.linking import Input, inputs_meant, link_in, supersede_in
-from artifactctl.inventory.naming import name_of, shown
+from artifactctl.inventory.naming import name_of
 from artifactctl.inventory.outcomes import Outcomes, Progress
 from artifactctl.inventory.recording import CatalogRecorder, NewArtifact, NobodyRecords
 from artifactctl.inventory.statements import STAGES, Statement
 from artifactctl.inventory.stocktaking import Stocktaking
-from artifactctl.inventory.targets import Target, artifact_meant, local_roots, require_recorded_volume, target_at
+from artifactctl.inventory.targets import Target, local_roots, require_recorded_volume, target_at
 from artifactctl.recognition.declarations import Declaration
 
 __all__ = ["Statement", "register"]
@@ -27,6 +29,7 @@ def register(
     path: bytes,
     statement: Statement,
     *,
+    here: bytes = b"/",
     now: datetime,
     actor: str,
     progress: Progress | None = None,
@@ -34,17 +37,18 @@ def register(
     """Catalog what is at `path` as one artifact, or restate what is catalogued there already.
 
     Every file below becomes a member, save those of other artifacts inside (a checkpoint in a run). All statements
-    hold or none does. OutsideRoots when the path lies below no managed root.
+    hold or none does. Relative paths among the statement's words start at `here`. OutsideRoots when the path lies below
+    no managed root.
     """
-    target = _target(host, catalog, path)
-    meant = _meant(host, catalog, statement)
+    target = target_for(host, catalog, path)
+    meant = meant_by(catalog, statement, here=here)
     recorder = CatalogRecorder(catalog, target.root, hostname=host.identify().hostname, actor=actor, now=now)
     with catalog.reading() as reading:
         known = reading.artifact_at(target.root.root_id, target.relative)
     if known is not None and any(_is_here(replica, target) for replica in known.replicas):
         return _restate(catalog, recorder, known, statement, meant, now=now, actor=actor)
-    _refuse_part_of_another(catalog, target)
-    new = _measure(host, catalog, target, statement, progress)
+    refuse_part_of_another(catalog, target)
+    new = measure(host, catalog, target, statement, progress)
     listed = recorder.list_beforehand(new)
     with catalog.writing(actor, now) as writing:
         artifact = recorder.add_in(writing, new, listed, labels=dict(statement.labels))
@@ -59,38 +63,40 @@ def register(
             files=new.measured.files,
             member_digest=new.measured.member_digest,
         )
-        return _state(writing, recorder, artifact, statement, meant)
+        return state_in(writing, recorder, artifact, statement, meant)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Meant:
+class Meant:
     """The artifacts that a statement names."""
 
     inputs: tuple[Input, ...]
     superseded_id: int | None
 
 
-def _meant(host: Host, catalog: Catalog, statement: Statement) -> _Meant:
+def meant_by(catalog: Catalog, statement: Statement, *, here: bytes) -> Meant:
+    """Find the artifacts that a statement names, before anything is written; UnknownObject otherwise."""
     superseded_id = None
     if statement.supersedes:
         with catalog.reading() as reading:
-            superseded_id = artifact_meant(host, reading, statement.supersedes).artifact_id
-    return _Meant(inputs=inputs_meant(host, catalog, statement.inputs), superseded_id=superseded_id)
+            superseded_id = find_artifact(reading, statement.supersedes, here=here).artifact_id
+    return Meant(inputs=inputs_meant(catalog, statement.inputs, here=here), superseded_id=superseded_id)
 
 
-def _target(host: Host, catalog: Catalog, path: bytes) -> Target:
+def target_for(host: Host, catalog: Catalog, path: bytes) -> Target:
+    """Return the place that a path means, below a root that is there; OutsideRoots, UnfitRoot."""
     with catalog.reading() as reading:
         target = target_at(host, local_roots(host, reading), path)
     if not target.relative:
         raise UnfitRoot(
-            f"{shown(path)} is the root {target.root.name} itself",
+            f"{display_path(path)} is the root {target.root.name} itself",
             remedy="register a folder below it, or make its parent the root",
         )
     require_recorded_volume(host, target.root, catalog_id=catalog.lineage_id)
     return target
 
 
-def _refuse_part_of_another(catalog: Catalog, target: Target) -> None:
+def refuse_part_of_another(catalog: Catalog, target: Target) -> None:
     """Refuse a path that is, or holds, members of an artifact around it: no file is in two artifacts."""
     with catalog.reading() as reading:
         for artifact in reading.artifacts_above(target.root.root_id, target.relative):
@@ -102,7 +108,7 @@ def _refuse_part_of_another(catalog: Catalog, target: Target) -> None:
                 inner = target.relative[len(replica.relative) + 1 :]
                 if any(m[0] == inner or m[0].startswith(inner + b"/") for m in reading.members(artifact.artifact_id)):
                     raise PathTaken(
-                        f"{shown(target.absolute)} is part of {artifact.name}",
+                        f"{display_path(target.absolute)} is part of {artifact.name}",
                         remedy=f"artifactctl show {artifact.name}",
                     )
 
@@ -115,11 +121,12 @@ def _is_here(replica: Replica, target: Target) -> bool:
     )
 
 
-def _measure(
+def measure(
     host: Host, catalog: Catalog, target: Target, statement: Statement, progress: Progress | None
 ) -> NewArtifact:
+    """Walk what is at the target and return it as the statement says it is; NothingThere without a file of its own."""
     if host.identity(target.absolute) is None:
-        raise NothingThere(f"nothing is at {shown(target.absolute)}", remedy="check the path")
+        raise NothingThere(f"nothing is at {display_path(target.absolute)}", remedy="check the path")
     keeper = _KeepOne(target.relative)
     outcomes = Outcomes(target.root, keeper, host_time=host.now(), progress=progress)
     declaration = Declaration(relative=target.relative, kind=statement.kind)
@@ -128,7 +135,7 @@ def _measure(
     if keeper.kept is None:
         if report.problems:
             raise HostFailure(report.problems[-1], remedy="make the folder readable, or run the command with sudo")
-        raise NothingThere(f"{shown(target.absolute)} holds no file of its own", remedy="check the path")
+        raise NothingThere(f"{display_path(target.absolute)} holds no file of its own", remedy="check the path")
     sighting = keeper.kept.sighting
     stated = replace(
         sighting,
@@ -144,7 +151,7 @@ def _restate(
     recorder: CatalogRecorder,
     known: Artifact,
     statement: Statement,
-    meant: _Meant,
+    meant: Meant,
     *,
     now: datetime,
     actor: str,
@@ -170,11 +177,11 @@ def _restate(
             tokens=artifact.tokens,
             records=artifact.records,
         )
-        return _state(writing, recorder, artifact, statement, meant)
+        return state_in(writing, recorder, artifact, statement, meant)
 
 
-def _state(
-    writing: Writing, recorder: CatalogRecorder, artifact: Artifact, statement: Statement, meant: _Meant
+def state_in(
+    writing: Writing, recorder: CatalogRecorder, artifact: Artifact, statement: Statement, meant: Meant
 ) -> Artifact:
     """Record inputs, successor and run within the caller's transaction."""
     artifact_id = artifact.artifact_id

@@ -6,15 +6,17 @@ from datetime import datetime
 
 from artifactctl import audit
 from artifactctl.catalog import Catalog, Reading, Writing
+from artifactctl.catalog.failures import UnknownObject
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.audit import AuditEntry
 from artifactctl.domain.errors import UsageError
 from artifactctl.domain.ledger import KnownHost, KnownVolume
 from artifactctl.domain.observation import VolumeUsage
 from artifactctl.domain.operations import JournalEvent
+from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Host, Marker
-from artifactctl.inventory.failures import RootInUse, RootTaken, UnfitRoot, UnknownName
-from artifactctl.inventory.naming import LONGEST_NAME, shown
+from artifactctl.inventory.failures import RootInUse, RootTaken, UnfitRoot
+from artifactctl.inventory.naming import LONGEST_NAME
 from artifactctl.inventory.targets import is_file
 
 NEVER = (b"/", b"/proc", b"/sys", b"/dev", b"/boot", b"/usr", b"/etc", b"/var")
@@ -41,9 +43,11 @@ def add_root(
     absolute = fit_path(host, path, homes=homes)
     identity, usage = host.identity(absolute), host.usage(absolute)
     if identity is None:  # removed since it was looked at
-        raise UnfitRoot(f"{shown(absolute)} is not there", remedy="make the folder first")
+        raise UnfitRoot(f"{display_path(absolute)} is not there", remedy="make the folder first")
     if usage.read_only:
-        raise UnfitRoot(f"{shown(absolute)} is on a read-only filesystem", remedy="give a folder that can be written")
+        raise UnfitRoot(
+            f"{display_path(absolute)} is on a read-only filesystem", remedy="give a folder that can be written"
+        )
     machine = host.identify()
     with catalog.reading() as reading:
         known = overlapping(reading, absolute, machine.machine_id)
@@ -77,36 +81,37 @@ def add_root(
 def fit_path(host: Host, path: bytes, *, homes: tuple[bytes, ...]) -> bytes:
     """Return the absolute path of a folder that can be a root; UnfitRoot with the reason otherwise."""
     if not path or path != path.strip() or path.startswith(b"-") or b"\0" in path:
-        raise UnfitRoot(f"{shown(path)!r} is no path of a folder", remedy="give an absolute path, such as /data")
+        raise UnfitRoot(f"{display_path(path)!r} is no path of a folder", remedy="give an absolute path, such as /data")
     if not path.startswith(b"/"):
-        raise UnfitRoot(f"{shown(path)} is not absolute", remedy="give an absolute path, such as /data")
+        raise UnfitRoot(f"{display_path(path)} is not absolute", remedy="give an absolute path, such as /data")
     if b".." in path.split(b"/"):
-        raise UnfitRoot(f"{shown(path)} climbs up with `..`", remedy="give the path without `..`")
+        raise UnfitRoot(f"{display_path(path)} climbs up with `..`", remedy="give the path without `..`")
     absolute, link = host.resolve(path)
     if link is not None:
         raise UnfitRoot(
-            f"{shown(path)} is reached through the link {shown(link)}", remedy="give the path without links"
+            f"{display_path(path)} is reached through the link {display_path(link)}",
+            remedy="give the path without links",
         )
     absolute = posixpath.normpath(b"/" + absolute.lstrip(b"/"))
     _refuse_system_folder(absolute, homes)
     if host.identity(absolute) is None:
-        raise UnfitRoot(f"{shown(absolute)} is not there", remedy="make the folder first")
+        raise UnfitRoot(f"{display_path(absolute)} is not there", remedy="make the folder first")
     if is_file(next(iter(host.walk(absolute)))):
-        raise UnfitRoot(f"{shown(absolute)} is no folder", remedy="give a folder")
+        raise UnfitRoot(f"{display_path(absolute)} is no folder", remedy="give a folder")
     return absolute
 
 
 def _refuse_system_folder(absolute: bytes, homes: tuple[bytes, ...]) -> None:
     inside = any(absolute == top or absolute.startswith(top + b"/") for top in NEVER_INSIDE)
     if absolute in NEVER or inside:
-        raise UnfitRoot(f"{shown(absolute)} belongs to the system", remedy="give a folder of your data")
+        raise UnfitRoot(f"{display_path(absolute)} belongs to the system", remedy="give a folder of your data")
     is_home = absolute in homes or absolute in _HOMES or posixpath.dirname(absolute) == b"/home"
     if is_home:
-        raise UnfitRoot(f"{shown(absolute)} is a home directory itself", remedy="give a folder inside of it")
+        raise UnfitRoot(f"{display_path(absolute)} is a home directory itself", remedy="give a folder inside of it")
 
 
 def _name_from(absolute: bytes) -> str:
-    return shown(absolute.rpartition(b"/")[2]).replace(":", "_").lstrip("-")
+    return display_path(absolute.rpartition(b"/")[2]).replace(":", "_").lstrip("-")
 
 
 def check_root_name(name: str) -> str:
@@ -133,7 +138,7 @@ def overlapping(reading: Reading, absolute: bytes, machine_id: str) -> Root | No
             return root
         if absolute.startswith(root.path + b"/") or root.path.startswith(absolute + b"/"):
             raise RootTaken(
-                f"{shown(absolute)} overlaps the root {root.name} at {shown(root.path)}",
+                f"{display_path(absolute)} overlaps the root {root.name} at {display_path(root.path)}",
                 remedy=f"use {root.name}, or `artifactctl root forget {root.name}` first",
             )
     return None
@@ -146,12 +151,12 @@ def _own_marker(host: Host, catalog: Catalog, absolute: bytes, *, usage: VolumeU
         return None
     if marker.catalog_id != catalog.lineage_id:
         raise RootTaken(
-            f"{shown(absolute)} is managed as {marker.name} by another catalog ({marker.catalog_id})",
+            f"{display_path(absolute)} is managed as {marker.name} by another catalog ({marker.catalog_id})",
             remedy="use that catalog with --catalog; a folder has one catalog",
         )
     if marker.filesystem_uuid != usage.filesystem_uuid or marker.inode != inode:
         raise RootTaken(
-            f"{shown(absolute)} is a copy of the root {marker.name}: its marker was made on another folder",
+            f"{display_path(absolute)} is a copy of the root {marker.name}: its marker was made on another folder",
             remedy="remove .artifactctl from the copy if its content is not managed elsewhere",
         )
     return marker
@@ -163,7 +168,7 @@ def _known_again(
     """Return the root that the folder is already, with its marker written anew where that was removed."""
     if (known.filesystem_uuid, known.inode) != (usage.filesystem_uuid, inode):
         raise RootTaken(
-            f"{shown(known.path)} was added as {known.name}, and is another filesystem or folder now",
+            f"{display_path(known.path)} was added as {known.name}, and is another filesystem or folder now",
             remedy=f"mount what was there, or `artifactctl root forget {known.name}` first",
         )
     if marker is None:
@@ -174,7 +179,7 @@ def _known_again(
 def _require_free_name(reading: Reading, name: str, root_id: str) -> None:
     holder = reading.root(name)
     if holder is not None and holder.root_id != root_id:
-        raise RootTaken(f"the root {name} is at {shown(holder.path)}", remedy="give it another name with --name")
+        raise RootTaken(f"the root {name} is at {display_path(holder.path)}", remedy="give it another name with --name")
 
 
 def _marker(catalog: Catalog, root_id: str, name: str, usage: VolumeUsage, inode: int) -> Marker:
@@ -220,7 +225,7 @@ def forget_root(host: Host, catalog: Catalog, name: str, *, now: datetime, actor
     with catalog.writing(actor, now) as writing:
         root = writing.root(name)
         if root is None:
-            raise UnknownName(f"there is no root named `{name}`", remedy="`artifactctl root ls` lists them")
+            raise UnknownObject(f"there is no root named `{name}`", remedy="`artifactctl root ls` lists them")
         unfinished = [
             operation for operation in writing.operations(root_id=root.root_id) if operation.state not in _FINISHED
         ]

@@ -4,11 +4,12 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from artifactctl.catalog import Catalog
+from artifactctl.catalog.failures import UnknownObject
 from artifactctl.domain.stock import ScanReport, together
+from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Host
-from artifactctl.inventory.failures import NothingThere, UnknownName
+from artifactctl.inventory.failures import NothingThere
 from artifactctl.inventory.known import AT_ITS_PATH
-from artifactctl.inventory.naming import shown
 from artifactctl.inventory.outcomes import Outcomes, Progress
 from artifactctl.inventory.recording import CatalogRecorder, NobodyRecords, Recorder
 from artifactctl.inventory.stocktaking import Stocktaking
@@ -68,7 +69,7 @@ def _places(host: Host, catalog: Catalog, name: str) -> list[Target]:
         artifact = reading.artifact(name)
         here = {root.root_id for root in local_roots(host, reading)}
     if artifact is None:
-        raise UnknownName(
+        raise UnknownObject(
             f"the catalog knows no artifact `{name}` to accept", remedy="`artifactctl ls` lists the names"
         )
     return [
@@ -96,7 +97,7 @@ def _require_something(host: Host, catalog: Catalog, target: Target) -> None:
     with catalog.reading() as reading:
         known = reading.artifact_at(target.root.root_id, target.relative)
         if known is None and not reading.artifacts_below(target.root.root_id, target.relative):
-            raise NothingThere(f"nothing is at {shown(target.absolute)}", remedy="check the path")
+            raise NothingThere(f"nothing is at {display_path(target.absolute)}", remedy="check the path")
 
 
 def _take_stock(

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from artifactctl.catalog import Catalog, Reading
-from artifactctl.domain.artifacts import Artifact, ReplicaState, Root
+from artifactctl.catalog.failures import UnknownObject
+from artifactctl.domain.artifacts import Root
 from artifactctl.domain.identity import ManagedPath
+from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Host, Listing
-from artifactctl.inventory.failures import NotTheRecordedVolume, OutsideRoots, UnfitRoot, UnknownName
-from artifactctl.inventory.naming import shown
-
-_ELSEWHERE = (ReplicaState.GONE, ReplicaState.ARCHIVED)
+from artifactctl.inventory.failures import NotTheRecordedVolume, OutsideRoots, UnfitRoot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +42,7 @@ def targets_of(host: Host, catalog: Catalog, words: Sequence[bytes]) -> tuple[Ta
         roots = local_roots(host, reading)
     if not words:
         if not roots:
-            raise UnknownName("there is no managed root yet", remedy="artifactctl root add PATH")
+            raise UnknownObject("there is no managed root yet", remedy="artifactctl root add PATH")
         return tuple(Target(root=root, relative=b"") for root in roots)
     return tuple(dict.fromkeys(_target(host, roots, word) for word in words))
 
@@ -53,7 +52,7 @@ def _target(host: Host, roots: tuple[Root, ...], word: bytes) -> Target:
         if word == root.name.encode("utf-8", "surrogateescape"):
             return Target(root=root, relative=b"")
     if not word:
-        raise UnknownName("an empty word names nothing", remedy="artifactctl root ls")
+        raise UnknownObject("an empty word names nothing", remedy="artifactctl root ls")
     return target_at(host, roots, word)
 
 
@@ -66,13 +65,24 @@ def target_at(host: Host, roots: tuple[Root, ...], path: bytes) -> Target:
         if absolute.startswith(root.path.rstrip(b"/") + b"/"):
             if link is not None:
                 raise UnfitRoot(
-                    f"{shown(path)} is reached through the link {shown(link)}", remedy="give the path without links"
+                    f"{display_path(path)} is reached through the link {display_path(link)}",
+                    remedy="give the path without links",
                 )
-            below = ManagedPath.within(root.path, absolute)
-            return Target(root=root, relative=below.relative)
+            return Target(root=root, relative=_below(root, absolute))
     raise OutsideRoots(
-        f"{shown(absolute)} lies below no managed root", remedy=f"artifactctl root add {shown(_parent(absolute))}"
+        f"{display_path(absolute)} lies below no managed root",
+        remedy=f"artifactctl root add {display_path(_parent(absolute))}",
     )
+
+
+def _below(root: Root, absolute: bytes) -> bytes:
+    try:
+        return ManagedPath.within(root.path, absolute).relative
+    except ValueError as error:
+        raise UnfitRoot(
+            f"{display_path(absolute)} lies in the folder that artifactctl keeps for itself",
+            remedy="`artifactctl quarantine ls` shows what is set aside there",
+        ) from error
 
 
 def is_file(top: Listing) -> bool:
@@ -89,7 +99,9 @@ def require_recorded_volume(host: Host, root: Root, *, catalog_id: str) -> None:
 
     A volume that is not mounted leaves an empty folder behind; nothing may conclude from that that things are gone.
     """
-    remedy = f"mount the volume, or look with `artifactctl doctor`, then run the command again ({shown(root.path)})"
+    remedy = (
+        f"mount the volume, or look with `artifactctl doctor`, then run the command again ({display_path(root.path)})"
+    )
     marker = host.read_marker(root.path)
     if marker is None:
         raise NotTheRecordedVolume(f"the root {root.name} has no marker: is its volume mounted?", remedy=remedy)
@@ -103,30 +115,3 @@ def require_recorded_volume(host: Host, root: Root, *, catalog_id: str) -> None:
     identity = host.identity(root.path)
     if identity is None or identity.inode != root.inode:
         raise NotTheRecordedVolume(f"the root {root.name} is not the folder that was added", remedy=remedy)
-
-
-def artifact_meant(host: Host, reading: Reading, word: str) -> Artifact:
-    """Return the artifact with the name, or at the path; UnknownName with what was perhaps meant otherwise.
-
-    Looks at the machine for a path, so it belongs before a write transaction, not into one.
-    """
-    if word and (found := reading.artifact(word)) is not None:
-        return found
-    path = word.encode("utf-8", "surrogateescape")
-    if (found := _artifact_at(host, reading, path)) is not None:
-        return found
-    if path.startswith((b"/", b"./", b"../")):
-        raise UnknownName(f"no artifact is catalogued at {shown(path)}", remedy=f"artifactctl scan {shown(path)}")
-    similar = reading.names_like(word, limit=3) if word else ()
-    hint = f"did you mean `{'`, `'.join(similar)}`?" if similar else "`artifactctl ls` lists the names"
-    raise UnknownName(f"the catalog knows no artifact `{word}`, by name or by path", remedy=hint)
-
-
-def _artifact_at(host: Host, reading: Reading, path: bytes) -> Artifact | None:
-    if not path or b"\0" in path:
-        return None
-    try:
-        target = target_at(host, local_roots(host, reading), path)
-    except (OutsideRoots, UnfitRoot):
-        return None
-    return reading.artifact_at(target.root.root_id, target.relative)

@@ -12,8 +12,8 @@ from itertools import pairwise
 
 from artifactctl.capacity.growth import rate_between, rate_from_history
 from artifactctl.domain.errors import UsageError
+from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Entry, EntryType, Host
-from artifactctl.report.paths import display_path
 
 LOOKS = 10
 SETTLES_WITHIN = timedelta(minutes=1)

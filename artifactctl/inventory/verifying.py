@@ -8,18 +8,19 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
 from artifactctl.catalog import Catalog
+from artifactctl.catalog.failures import UnknownObject
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, VerifyLevel
 from artifactctl.domain.errors import HostFailure
+from artifactctl.domain.text import display_path
 from artifactctl.domain.verification import VerifyResult
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.copies import Copy, read_copy
 from artifactctl.inventory.declared import compare_with_declared
 from artifactctl.inventory.digesting import check_digests
-from artifactctl.inventory.failures import UnknownName
+from artifactctl.inventory.finding import find_artifact
 from artifactctl.inventory.headers import Found, inspect_members
-from artifactctl.inventory.naming import shown
 from artifactctl.inventory.recording import CatalogRecorder
-from artifactctl.inventory.targets import artifact_meant, local_roots, require_recorded_volume
+from artifactctl.inventory.targets import local_roots, require_recorded_volume
 
 MOST_PROBLEMS = 50
 """Problems beyond are counted, not listed."""
@@ -33,6 +34,7 @@ def verify(
     catalog: Catalog,
     name: str,
     *,
+    here: bytes,
     now: datetime,
     actor: str,
     level: VerifyLevel = VerifyLevel.HEADERS,
@@ -40,11 +42,11 @@ def verify(
 ) -> tuple[VerifyResult, ...]:
     """Verify every living copy of an artifact on this machine and store the outcome; one result a copy."""
     with catalog.reading() as reading:
-        artifact = artifact_meant(host, reading, name)
-        here = {root.root_id for root in local_roots(host, reading)}
-    replicas = [r for r in artifact.replicas if r.state in _VERIFIABLE and r.root.root_id in here]
+        artifact = find_artifact(reading, name, here=here)
+        ours = {root.root_id for root in local_roots(host, reading)}
+    replicas = [r for r in artifact.replicas if r.state in _VERIFIABLE and r.root.root_id in ours]
     if not replicas:
-        raise UnknownName(f"{artifact.name} has no living copy on this machine", remedy=f"artifactctl show {name}")
+        raise UnknownObject(f"{artifact.name} has no living copy on this machine", remedy=f"artifactctl show {name}")
     return tuple(
         _verify_copy(host, catalog, artifact, replica, level, now=now, actor=actor, progress=progress)
         for replica in replicas
@@ -59,6 +61,7 @@ def verify_named(
     catalog: Catalog,
     *,
     names: Sequence[str],
+    here: bytes,
     now: datetime,
     actor: str,
     level: VerifyLevel = VerifyLevel.HEADERS,
@@ -66,7 +69,7 @@ def verify_named(
 ) -> Iterator[VerifyResult]:
     """Verify what the names mean, in their order."""
     for name in names:
-        yield from verify(host, catalog, name, now=now, actor=actor, level=level, progress=progress)
+        yield from verify(host, catalog, name, here=here, now=now, actor=actor, level=level, progress=progress)
 
 
 def names_here(host: Host, catalog: Catalog) -> tuple[str, ...]:
@@ -126,7 +129,7 @@ def _changed_meanwhile(
     after = read_copy(host, catalog, artifact, replica)
     if after.fingerprint == before.fingerprint:
         return ()
-    return (f"{shown(replica.relative)} changed while it was being verified",)
+    return (f"{display_path(replica.relative)} changed while it was being verified",)
 
 
 def _shortened(problems: list[str]) -> tuple[str, ...]:

@@ -10,8 +10,8 @@ from artifactctl.catalog.reading import Reading
 from artifactctl.domain.artifacts import Replica, ReplicaState, Reservation, Root
 from artifactctl.domain.observation import VolumeUsage
 from artifactctl.domain.suggestions import did_you_mean
+from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Host
-from artifactctl.report.paths import display_path
 from artifactctl.report.volumes import VolumeAccount
 
 _SET_ASIDE = (ReplicaState.QUARANTINING, ReplicaState.QUARANTINED, ReplicaState.PURGING, ReplicaState.RESTORING)

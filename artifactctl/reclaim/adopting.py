@@ -20,13 +20,13 @@ from artifactctl.domain.artifacts import Artifact, Replica, Root
 from artifactctl.domain.errors import UsageError
 from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.observation import MarkerState, Observation
+from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Host, Marker, Placement
 from artifactctl.inventory.acting import Acting
 from artifactctl.inventory.finding import roots_above
 from artifactctl.inventory.registering import Statement, register
 from artifactctl.inventory.roots import add_root, fit_path, overlapping, this_host
 from artifactctl.reclaim.preparing import live_replica
-from artifactctl.report.paths import display_path
 
 _MEMORY = Path("/dev/shm")
 _NOT_YET = "none yet"

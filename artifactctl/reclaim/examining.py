@@ -6,6 +6,7 @@ from artifactctl import audit
 from artifactctl.catalog import Reading
 from artifactctl.domain.artifacts import ReplicaState, Root
 from artifactctl.domain.errors import ArtifactctlError, HostFailure
+from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Marker
 from artifactctl.inventory.standing import why_read_only
 from artifactctl.reclaim.importing import import_operation, strangers
@@ -15,7 +16,6 @@ from artifactctl.reclaim.recovery import Action
 from artifactctl.reclaim.survey import target_of
 from artifactctl.reclaim.workplace import CLOCK_SLACK, Workplace
 from artifactctl.report.doctor import Finding
-from artifactctl.report.paths import display_path
 from artifactctl.report.sizes import format_bytes
 
 WORTH_A_WORD_BYTES = 1 << 20

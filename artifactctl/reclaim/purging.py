@@ -16,9 +16,10 @@ from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.observation import Observation
 from artifactctl.domain.operations import JournalEvent, StepOutcome
 from artifactctl.domain.results import StepResult
+from artifactctl.domain.text import display_path
 from artifactctl.domain.verdicts import Evidence, Verdict, may_remove
 from artifactctl.guards import evaluate
-from artifactctl.guards.wording import first_of, shown
+from artifactctl.guards.wording import first_of
 from artifactctl.hosts.protocol import PurgeResult, RootLock
 from artifactctl.inventory.kinship import Freshness
 from artifactctl.reclaim.candidates import Choice, candidate_for
@@ -140,7 +141,7 @@ def _record(
 def _what_is_left(result: PurgeResult) -> str:
     if result.interrupted:
         return "interrupted; the rest is removed by `artifactctl doctor --repair` or the next command on this root"
-    left = [shown(path) for path in result.mismatched]
+    left = [display_path(path) for path in result.mismatched]
     parts = [*result.errors, *([f"not as in the manifest, so it was left: {first_of(left)}"] if left else [])]
     return "; ".join(parts) or "something is left"
 

@@ -10,8 +10,8 @@ from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, Root
 from artifactctl.domain.errors import Refused, UsageError
 from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.ledger import Operation
+from artifactctl.domain.text import display_path
 from artifactctl.inventory.finding import absolute, find_artifact
-from artifactctl.report.paths import display_path
 from artifactctl.report.quarantine import QuarantineEntry
 
 

@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from artifactctl.catalog import Reading
+from artifactctl.catalog.artifact_queries import BYTES_AT_PATH
 from artifactctl.catalog.failures import UnknownObject
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, Root
 from artifactctl.domain.errors import UsageError
+from artifactctl.domain.text import display_path
 from artifactctl.inventory.finding import absolute, find_artifact, roots_above
 from artifactctl.reclaim.preparing import live_replica
-from artifactctl.report.paths import display_path
+from artifactctl.reclaim.survey import target_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +45,9 @@ def targets_of(reading: Reading, words: Sequence[str], *, here: bytes, exists: S
             else:
                 raise
         else:
+            if path in exists and _is_of_the_past(artifact, word, path):
+                unregistered.append(path)
+                continue
             replica = _replica_meant(artifact, path) or live_replica(artifact)
             chosen[replica.replica_id] = (artifact, replica)
     if scope and (chosen or unregistered):
@@ -53,10 +58,16 @@ def targets_of(reading: Reading, words: Sequence[str], *, here: bytes, exists: S
     return Targets(chosen=tuple(chosen.values()), scope=tuple(scope), unregistered=tuple(unregistered))
 
 
+def _is_of_the_past(artifact: Artifact, word: str, path: bytes) -> bool:
+    """Whether the artifact only once had the path that was typed: what stands there now is something else."""
+    there = [r.state for r in artifact.replicas if target_of(r).absolute == path]
+    return word != artifact.name and bool(there) and not any(state in BYTES_AT_PATH for state in there)
+
+
 def _replica_meant(artifact: Artifact, path: bytes) -> Replica | None:
     """Return the live copy that lies exactly at `path`."""
     live = [r for r in artifact.replicas if r.state is ReplicaState.LIVE]
-    return next((r for r in live if r.root.path.rstrip(b"/") + b"/" + r.relative == path), None)
+    return next((r for r in live if target_of(r).absolute == path), None)
 
 
 def _refuse_part_or_whole(reading: Reading, path: bytes) -> None:

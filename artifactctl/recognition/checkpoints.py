@@ -4,9 +4,9 @@ import re
 
 from artifactctl.domain.artifacts import ArtifactKind
 from artifactctl.domain.errors import HostFailure
+from artifactctl.domain.text import display_path
 from artifactctl.recognition import torch_archive
 from artifactctl.recognition.pickled_tensors import NotPlainTensors, describe, strings
-from artifactctl.recognition.seen import readable
 from artifactctl.recognition.sightings import Layout, Sighting
 from artifactctl.recognition.views import FolderView, first_line
 from artifactctl.recognition.vocab_maps import vocab_file
@@ -26,7 +26,7 @@ def deepspeed(view: FolderView) -> Sighting | None:
         return None
     parent = view.relative.rpartition(b"/")[0]
     latest = first_line(view.read, parent + b"/latest" if parent else b"latest")
-    is_latest = latest == readable(view.name)
+    is_latest = latest == display_path(view.name)
     return _checkpoint(
         view,
         Layout.DEEPSPEED,
@@ -53,7 +53,7 @@ def specforge_training(view: FolderView) -> Sighting | None:
     return _checkpoint(
         view,
         Layout.SPECFORGE_TRAINING,
-        details=(("run", readable(match["run"])),),
+        details=(("run", display_path(match["run"])),),
         metrics=(("step", float(match["step"])),),
         problems=() if whole else ("training_state.pt is missing: it was never finished",),
     )
@@ -142,6 +142,6 @@ def _torch_sighting(
 def _from_name(name: bytes) -> tuple[tuple[str, float], ...]:
     """Return epoch, step and measurements from a name such as `epoch=3-step=1000-val_loss=0.25.ckpt`."""
     stem = name.removesuffix(b".ckpt")
-    metrics = {readable(match["name"]): float(match["number"]) for match in _MEASURED.finditer(stem)}
-    metrics |= {readable(match["name"]): float(match["number"]) for match in _EPOCH_STEP.finditer(stem)}
+    metrics = {display_path(match["name"]): float(match["number"]) for match in _MEASURED.finditer(stem)}
+    metrics |= {display_path(match["name"]): float(match["number"]) for match in _EPOCH_STEP.finditer(stem)}
     return tuple(metrics.items())

@@ -8,8 +8,8 @@ import re
 
 from artifactctl.domain.artifacts import ArtifactKind
 from artifactctl.domain.errors import HostFailure
+from artifactctl.domain.text import display_path
 from artifactctl.recognition import parquet_footer, record_files
-from artifactctl.recognition.seen import readable
 from artifactctl.recognition.sightings import Layout, Sighting
 from artifactctl.recognition.views import FolderView
 
@@ -93,7 +93,7 @@ def _torn(relative: bytes, name: bytes, problem: str, *, is_directory: bool) -> 
         is_directory=is_directory,
         layout=Layout.PARQUET,
         details=(("kind", "unknown: its columns cannot be read"),),
-        problems=(f"{readable(name)}: {problem}",),
+        problems=(f"{display_path(name)}: {problem}",),
     )
 
 
@@ -129,15 +129,15 @@ class _Count:
         try:
             self.records += parquet_footer.read_footer(self._view.read, path, self._view.files[name]).rows
         except (parquet_footer.TornFooter, HostFailure) as error:
-            self.problems.append(f"{readable(name)}: {error}")
+            self.problems.append(f"{display_path(name)}: {error}")
 
     def _add_lines(self, name: bytes) -> None:
         try:
             count = record_files.count_records(self._view.read, self._view.path(name))
         except HostFailure as failure:
             self.is_complete = False
-            self.problems.append(f"{readable(name)}: cannot be read: {failure.message}")
+            self.problems.append(f"{display_path(name)}: cannot be read: {failure.message}")
             return
         self.records += count.records
         if count.problem:
-            self.problems.append(f"{readable(name)}: {count.problem}")
+            self.problems.append(f"{display_path(name)}: {count.problem}")

@@ -9,11 +9,11 @@ import re
 
 from artifactctl.domain.artifacts import ArtifactKind
 from artifactctl.domain.errors import HostFailure
+from artifactctl.domain.text import display_path
 from artifactctl.recognition import torch_archive
 from artifactctl.recognition.contents import sample_tokens, tokens_of
 from artifactctl.recognition.pickled_tensors import NotPlainTensors, describe
 from artifactctl.recognition.safetensors_header import TornHeader, read_header, read_tensors_of_torn
-from artifactctl.recognition.seen import readable
 from artifactctl.recognition.sightings import Layout, Sighting
 from artifactctl.recognition.views import FolderView
 
@@ -143,7 +143,7 @@ class _HeaderSurvey:
     def _note(self, name: bytes, problem: str) -> None:
         self._torn += 1
         if len(self._problems) < MOST_PROBLEMS:
-            self._problems.append(f"{readable(name)}: {problem}")
+            self._problems.append(f"{display_path(name)}: {problem}")
 
     def problems(self) -> tuple[str, ...]:
         left_out = self._torn - len(self._problems)

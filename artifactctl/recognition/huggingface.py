@@ -5,8 +5,8 @@ from typing import Any
 
 from artifactctl.domain.artifacts import ArtifactKind
 from artifactctl.domain.errors import HostFailure
+from artifactctl.domain.text import display_path
 from artifactctl.recognition.safetensors_header import TornHeader, read_header
-from artifactctl.recognition.seen import readable
 from artifactctl.recognition.sightings import Layout, Sighting
 from artifactctl.recognition.training_state import TrainingState, read_training_state
 from artifactctl.recognition.views import FolderView, first_line
@@ -29,7 +29,7 @@ def hub_cache(view: FolderView) -> Sighting | None:
     match = HUB_FOLDER.fullmatch(view.name)
     if match is None or not view.directories & {b"blobs", b"snapshots"}:
         return None
-    details = [("repo", readable(match["repo"]).replace("--", "/"))]
+    details = [("repo", display_path(match["repo"]).replace("--", "/"))]
     if b"refs" in view.directories and (revision := first_line(view.read, view.path(b"refs/main"))):
         details.append(("revision", revision))
     return Sighting(
@@ -106,9 +106,9 @@ def _torn(view: FolderView) -> list[str]:
             try:
                 read_header(view.read, view.path(name), view.files[name])
             except TornHeader as torn:
-                problems.append(f"{readable(name)}: {torn}")
+                problems.append(f"{display_path(name)}: {torn}")
             except HostFailure as failure:
-                problems.append(f"{readable(name)}: cannot be read: {failure.message}")
+                problems.append(f"{display_path(name)}: cannot be read: {failure.message}")
     return problems
 
 
@@ -118,10 +118,12 @@ def _missing_from_index(view: FolderView) -> list[str]:
         content = view.json_object(index, largest_bytes=LARGEST_INDEX_BYTES)
         weight_map = (content or {}).get("weight_map")
         if not isinstance(weight_map, dict):
-            problems.append(f"{readable(index)}: it is no index of weights")
+            problems.append(f"{display_path(index)}: it is no index of weights")
             continue
         listed = {str(name).encode("utf-8", "surrogateescape") for name in weight_map.values()}
-        problems += [f"{readable(name)}: the index lists it, it is not there" for name in sorted(listed - _names(view))]
+        problems += [
+            f"{display_path(name)}: the index lists it, it is not there" for name in sorted(listed - _names(view))
+        ]
     return problems
 
 

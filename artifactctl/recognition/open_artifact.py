@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from artifactctl.domain.artifacts import ArtifactKind
+from artifactctl.domain.text import display_path
 from artifactctl.recognition.manifests import MANIFEST_NAME, Manifest
 from artifactctl.recognition.membership import membership, takes_folder
-from artifactctl.recognition.seen import readable
 from artifactctl.recognition.sightings import Layout, Sighting
 
 MOST_PROBLEMS = 20
@@ -74,7 +74,7 @@ class OpenArtifact:
         """Remember that a lock or a half-written file lies among the members."""
         self.unfinished = True
         if len(self.problems) < MOST_PROBLEMS:
-            self.problems.append(f"{readable(name)}: something is still being written")
+            self.problems.append(f"{display_path(name)}: something is still being written")
 
     def completed(self) -> Sighting:
         """Return the sighting with what its members added."""

@@ -45,8 +45,3 @@ def join(folder: bytes, name: bytes) -> bytes:
 def base_name(relative: bytes) -> bytes:
     """Return the last component."""
     return relative.rpartition(b"/")[2]
-
-
-def readable(name: bytes) -> str:
-    """Return a name for a person; bytes that are not UTF-8 are shown escaped."""
-    return name.decode("utf-8", "backslashreplace")

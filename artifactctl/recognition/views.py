@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from artifactctl.domain.errors import HostFailure
+from artifactctl.domain.text import display_path
 from artifactctl.recognition.seen import DIRECTORY, FILE, SYMLINK, Read, SeenFolder, base_name, join
 
 
@@ -73,4 +74,4 @@ def first_line(read: Read, relative: bytes, *, longest_bytes: int = 4096) -> str
         head = read(relative, 0, longest_bytes)
     except HostFailure:
         return ""
-    return head.partition(b"\n")[0].strip().decode("utf-8", "backslashreplace")
+    return display_path(head.partition(b"\n")[0].strip())

@@ -6,9 +6,9 @@ from enum import StrEnum
 from typing import Any
 
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState
+from artifactctl.domain.text import display_path, printable
 from artifactctl.report.instants import format_date
 from artifactctl.report.json_values import json_path
-from artifactctl.report.paths import display_path, printable
 from artifactctl.report.sizes import counted, format_bytes, format_tokens
 from artifactctl.report.tables import Document, Table, columns
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeGuard
 
 from artifactctl.domain.audit import AuditEvent, AuditVerification, JsonValue
+from artifactctl.domain.text import display_path, encodable, printable
 from artifactctl.domain.verdicts import Verdict
 from artifactctl.report.evidence import SYMBOLS
 from artifactctl.report.instants import format_instant
 from artifactctl.report.json_values import dump_value, json_path, rfc3339
-from artifactctl.report.paths import display_path, printable
 from artifactctl.report.sizes import counted, format_bytes
 from artifactctl.report.tables import Table, columns, key_values
 
@@ -155,4 +155,4 @@ def _short(value: JsonValue) -> str:
 
 
 def _cell(value: Any) -> Any:
-    return value.encode("utf-8", "backslashreplace").decode("utf-8") if isinstance(value, str) else value
+    return encodable(value) if isinstance(value, str) else value

@@ -9,8 +9,8 @@ from artifactctl.capacity.fit import Fit
 from artifactctl.capacity.saved import capacity_plan_to_json
 from artifactctl.capacity.timeline import StageSpan
 from artifactctl.capacity.verdict import CapacityPlan
+from artifactctl.domain.text import display_path, printable
 from artifactctl.report.instants import format_instant
-from artifactctl.report.paths import display_path, printable
 from artifactctl.report.sizes import format_bytes, format_bytes_both, format_duration, format_tokens
 from artifactctl.report.tables import Document, Table, columns, key_values
 

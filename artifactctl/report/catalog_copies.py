@@ -3,9 +3,9 @@
 from typing import Any
 
 from artifactctl.domain.backups import CatalogBackup, CatalogRestore, PresentCatalog
+from artifactctl.domain.text import display_path, printable
 from artifactctl.report.instants import format_instant
 from artifactctl.report.json_values import json_path
-from artifactctl.report.paths import display_path, printable
 from artifactctl.report.sizes import format_bytes
 
 

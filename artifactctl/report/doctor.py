@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from artifactctl.report.paths import printable
+from artifactctl.domain.text import printable
 from artifactctl.report.tables import Document
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from artifactctl.domain.text import printable
 from artifactctl.domain.verdicts import Evidence, Verdict
-from artifactctl.report.paths import printable
 
 SYMBOLS = {Verdict.CLEAR: "✓", Verdict.BLOCKED: "✗", Verdict.UNKNOWN: "?"}
 _ORDER = {Verdict.BLOCKED: 0, Verdict.UNKNOWN: 1, Verdict.CLEAR: 2}

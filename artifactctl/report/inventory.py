@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from artifactctl.domain.artifacts import Root
+from artifactctl.domain.text import display_path
 from artifactctl.report.json_values import json_path
-from artifactctl.report.paths import display_path
 from artifactctl.report.tables import Table, columns
 
 

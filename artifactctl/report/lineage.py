@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from artifactctl.domain.artifacts import Artifact, LineageEdge, LineageRole
+from artifactctl.domain.text import printable
 from artifactctl.report.artifacts import state_of
-from artifactctl.report.paths import printable
 from artifactctl.report.sizes import format_bytes
 
 

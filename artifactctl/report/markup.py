@@ -3,7 +3,7 @@
 import html
 from collections.abc import Iterable, Sequence
 
-from artifactctl.report.paths import printable
+from artifactctl.domain.text import printable
 from artifactctl.report.tables import Table
 
 _VOID = frozenset({"meta"})

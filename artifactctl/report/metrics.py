@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from artifactctl.domain.text import display_path, encodable
 from artifactctl.report.overview import Overview
-from artifactctl.report.paths import display_path
 from artifactctl.report.volumes import VolumeAccount
 
 FILE_NAME = "artifactctl.prom"
@@ -75,8 +75,7 @@ def _lines(metric: Metric) -> Iterator[str]:
 
 def _label(text: str) -> str:
     """Return a label's value escaped; bytes that are not UTF-8 become `\\udcXX`, since the format is UTF-8."""
-    encodable = text.encode("utf-8", "backslashreplace").decode("utf-8")
-    return encodable.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return encodable(text).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
 def _alone(name: str, text: str, value: float, *, type: str = "gauge", **labels: str) -> Metric:

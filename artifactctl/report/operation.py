@@ -6,9 +6,9 @@ from typing import Any
 from artifactctl.domain.observation import VolumeUsage
 from artifactctl.domain.operations import StepOutcome
 from artifactctl.domain.results import OperationResult, StepResult
+from artifactctl.domain.text import display_path, printable
 from artifactctl.report.evidence import evidence_payload, refusal_lines
 from artifactctl.report.json_values import json_path
-from artifactctl.report.paths import display_path, printable
 from artifactctl.report.sizes import format_bytes, format_bytes_both
 from artifactctl.report.tables import Document, key_values
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
+from artifactctl.domain.text import display_path
 from artifactctl.report.audit_events import event_table
 from artifactctl.report.bars import Segment, bar, legend
 from artifactctl.report.disk_usage import Share
 from artifactctl.report.lineage import lineage_tree
 from artifactctl.report.markup import Markup, element, escaped, html_table, joined
-from artifactctl.report.paths import display_path
 from artifactctl.report.promises import hold_table, lease_table, reservation_table
 from artifactctl.report.prospects import Prospect, largest_first
 from artifactctl.report.quarantine import quarantine_table

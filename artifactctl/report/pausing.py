@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from artifactctl.report.paths import display_path, printable
+from artifactctl.domain.text import display_path, printable
 from artifactctl.report.sizes import format_bytes
 
 

@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from artifactctl.domain.artifacts import Artifact, Hold, Lease, LineageEdge, Run
+from artifactctl.domain.text import printable
 from artifactctl.report.artifacts import Listing, artifact_payload, replica_table, state_of
 from artifactctl.report.instants import format_instant
-from artifactctl.report.paths import printable
 from artifactctl.report.promises import hold_payload, hold_table, lease_payload, lease_table
 from artifactctl.report.sizes import format_bytes_both, format_duration, format_tokens
 from artifactctl.report.tables import Document, Table, columns, key_values

@@ -5,9 +5,9 @@ from datetime import datetime
 from typing import Any
 
 from artifactctl.domain.artifacts import Hold, Lease, Reservation
+from artifactctl.domain.text import display_path, printable
 from artifactctl.report.instants import format_instant
 from artifactctl.report.json_values import json_path
-from artifactctl.report.paths import display_path, printable
 from artifactctl.report.sizes import format_bytes
 from artifactctl.report.tables import Table, columns
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from artifactctl.domain.text import printable
 from artifactctl.domain.verdicts import Evidence, may_remove
 from artifactctl.report.evidence import evidence_payload
 from artifactctl.report.json_values import json_path
-from artifactctl.report.paths import printable
 from artifactctl.report.sizes import format_bytes
 from artifactctl.report.tables import Table, columns
 

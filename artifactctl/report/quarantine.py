@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from artifactctl.domain.text import display_path, printable
 from artifactctl.domain.verdicts import Evidence, may_remove
 from artifactctl.report.evidence import evidence_payload, refusal_lines
 from artifactctl.report.json_values import json_path
-from artifactctl.report.paths import display_path, printable
 from artifactctl.report.sizes import format_bytes
 from artifactctl.report.tables import Table, columns
 

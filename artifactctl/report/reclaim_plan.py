@@ -1,15 +1,19 @@
 """A reclaim plan as a person reads it: what would go, what stays and why, and what the disk will say."""
 
 from artifactctl.domain.plans import Bound, ReclaimPlan, ReclaimStep, Refusal
+from artifactctl.domain.text import display_path, printable
 from artifactctl.report.evidence import evidence_lines, refusal_lines
-from artifactctl.report.paths import display_path, printable
 from artifactctl.report.sizes import counted, format_bytes, format_bytes_both, format_duration
 from artifactctl.report.tables import Document
 
 
-def plan_document(plan: ReclaimPlan, *, every_guard: bool = False) -> Document:
-    """Return the plan as lines; `every_guard` adds what each guard found about what would go."""
-    lines: list[str] = [f"reclaim plan {plan.digest[:12]}: nothing has been changed", ""]
+def plan_document(plan: ReclaimPlan, *, every_guard: bool = False, preview: bool = True) -> Document:
+    """Return the plan as lines; `every_guard` adds what each guard found about what would go.
+
+    `preview`: nothing follows; otherwise a question does.
+    """
+    head = f"reclaim plan {plan.digest[:12]}" + (": nothing has been changed" if preview else "")
+    lines: list[str] = [head, ""]
     for step in plan.steps:
         lines += _step_lines(plan, step, every_guard=every_guard)
     for item in plan.refused:

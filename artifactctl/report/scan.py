@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from artifactctl.domain.stock import Drifted, Registered, ScanReport, Strays
+from artifactctl.domain.text import display_path, printable
 from artifactctl.report.json_values import json_path
-from artifactctl.report.paths import display_path, printable
 from artifactctl.report.sizes import counted, format_bytes, format_tokens
 from artifactctl.report.tables import Document, Table, columns
 

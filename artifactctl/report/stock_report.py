@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from artifactctl.domain.audit import AuditEvent
+from artifactctl.domain.text import printable
 from artifactctl.report.audit_events import event_payload, event_table
 from artifactctl.report.disk_usage import Share
 from artifactctl.report.instants import format_instant
 from artifactctl.report.lineage import Family, lineage_payload
 from artifactctl.report.overview import Overview
-from artifactctl.report.paths import printable
 from artifactctl.report.promises import (
     hold_payload,
     hold_table,

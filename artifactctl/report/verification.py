@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+from artifactctl.domain.text import printable
 from artifactctl.domain.verification import VerifyResult
 from artifactctl.report.json_values import json_path
-from artifactctl.report.paths import printable
 from artifactctl.report.sizes import counted, format_tokens
 from artifactctl.report.tables import Document
 

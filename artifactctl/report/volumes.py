@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from artifactctl.domain.text import display_path, printable
 from artifactctl.report.json_values import json_path
-from artifactctl.report.paths import display_path, printable
 from artifactctl.report.sizes import format_bytes
 from artifactctl.report.tables import Table, columns
 

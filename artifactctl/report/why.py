@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from artifactctl.domain.text import printable
 from artifactctl.domain.verdicts import Evidence
 from artifactctl.report.evidence import evidence_lines, evidence_payload
-from artifactctl.report.paths import printable
 from artifactctl.report.tables import Document
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from artifactctl.domain.artifacts import ArtifactKind
-from artifactctl.recognition.seen import readable
+from artifactctl.domain.text import display_path
 from artifactctl.recognition.sightings import Layout
 from artifactctl.rescue.finds import Find
 
@@ -75,7 +75,7 @@ def _judge(run: Sequence[Find], is_quiet: IsQuiet) -> Iterable[RunVerdict]:
 
 
 def _history(find: Find, newer: Sequence[Find]) -> str:
-    last = readable(newer[-1].name)
+    last = display_path(newer[-1].name)
     if not find.is_whole:
         what = find.problems[0] if find.problems else "something was still being written"
         return f"never finished ({what}), and {last} is whole"
@@ -90,7 +90,7 @@ def _best(run: Sequence[Find]) -> Find | None:
             return find
     named = {find.detail("best_model_checkpoint").rstrip("/").rpartition("/")[2] for find in run} - {""}
     for find in run:
-        if readable(find.name) in named:
+        if display_path(find.name) in named:
             return find
     for loss in _LOSSES:
         measured = [(value, find) for find in run if (value := find.metric(loss)) is not None]

@@ -5,8 +5,8 @@ from datetime import datetime
 
 from artifactctl.capacity.selection import ReclaimCandidate, least_regret
 from artifactctl.domain.observation import VolumeUsage
+from artifactctl.domain.text import shell_word
 from artifactctl.hosts.protocol import DeletedHolder
-from artifactctl.report.paths import shell_word
 from artifactctl.report.rescue_values import RescueCandidate
 from artifactctl.rescue.regret import Regret
 

@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 
 from artifactctl.catalog.reading import Reading
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState
+from artifactctl.domain.text import printable
 from artifactctl.inventory.giving_up import reclaim_candidates
 from artifactctl.reclaim.quarantined import Quarantined, in_quarantine
-from artifactctl.report.paths import printable
 from artifactctl.rescue.knowledge import Knowledge, Known, SetAside
 
 _THERE = (ReplicaState.LIVE, ReplicaState.BUILDING, ReplicaState.ARCHIVING)

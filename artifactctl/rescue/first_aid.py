@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from artifactctl.capacity.headroom import NO_RESERVE, measure_headroom
 from artifactctl.domain.errors import UsageError
 from artifactctl.domain.observation import VolumeUsage
-from artifactctl.report.paths import display_path
+from artifactctl.domain.text import display_path
 from artifactctl.report.rescue_values import Coverage, Filling, FirstAid, WriterSeen
 from artifactctl.report.sizes import counted
 from artifactctl.rescue.choosing import choose, command_for, look_at_openers, target_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from artifactctl.domain.artifacts import ArtifactKind
-from artifactctl.recognition.seen import readable
+from artifactctl.domain.text import display_path
 from artifactctl.recognition.sightings import Layout
 from artifactctl.report.rescue_values import RescueCandidate, RescueKept
 from artifactctl.report.sizes import format_duration
@@ -93,7 +93,7 @@ class Judge:
             regret = Regret.OLDER_CHECKPOINT if run.finished else Regret.NEVER_FINISHED
             return (regret, run.why) if run.goes else None
         if find.layout is Layout.HUB_CACHE:
-            repository = find.detail("repo") or readable(find.name)
+            repository = find.detail("repo") or display_path(find.name)
             return (
                 Regret.DOWNLOADED,
                 f"download cache of {repository}: it can be fetched again, and nothing links to it",
@@ -102,7 +102,7 @@ class Judge:
             return Regret.REPEATABLE, "the catalog knows how to make it again, and its inputs are alive"
         newer = self._older.get(find.relative)
         if newer is not None:
-            return Regret.OLDER_SIBLING, f"older sibling of {readable(newer.name)}, going by the names: a guess"
+            return Regret.OLDER_SIBLING, f"older sibling of {display_path(newer.name)}, going by the names: a guess"
         idle = self.now - max(find.modified_at, find.read_at or find.modified_at)
         if find.kind is ArtifactKind.HIDDEN_STATES and idle >= LONG:
             return Regret.LONG_UNCHANGED, f"not changed for {idle.days} days; can be extracted again from its corpus"
@@ -112,11 +112,11 @@ class Judge:
         """Return what rules it out whatever it is, "" when nothing does."""
         for pointer in self._pointers.get(find.relative, ()):
             if not lies_at_or_below(pointer, find.relative):
-                return f"{readable(pointer)} points at it"
+                return f"{display_path(pointer)} points at it"
         precious = [relative for relative, _ in find.inside]
         if precious:
             more = f" and {len(precious) - 1} more" if len(precious) > 1 else ""
-            return f"it holds {readable(precious[0][len(find.relative) + 1 :])}{more}, an artifact of its own"
+            return f"it holds {display_path(precious[0][len(find.relative) + 1 :])}{more}, an artifact of its own"
         known = self.knowledge.of(self._path(find))
         if known is not None and known.needed_by:
             return f"{known.needed_by} needs it, says the catalog"
@@ -140,7 +140,8 @@ class Judge:
     def _unrest(self, find: Find) -> str:
         """Say what a removal will ask about: a change or a read within the quiet time; "" when there was none."""
         if not self._is_settled(find):
-            return f"; changed {format_duration(self.now - find.changed_at)} ago"
+            what = "moved, copied or given other attributes" if self._is_old_enough(find) else "changed"
+            return f"; {what} {format_duration(self.now - find.changed_at)} ago"
         if find.read_at is not None and self.now - find.read_at < self.quiet:
             return f"; read {format_duration(self.now - find.read_at)} ago"
         return ""

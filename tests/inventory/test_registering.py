@@ -6,18 +6,19 @@ from pathlib import Path
 import pytest
 
 from artifactctl.catalog import LineageCycle, NameTaken, PathTaken
+from artifactctl.catalog.failures import UnknownObject
 from artifactctl.domain.artifacts import Artifact, ArtifactKind, LineageRole
 from artifactctl.domain.errors import UsageError
-from artifactctl.inventory.failures import NothingThere, OutsideRoots, UnfitLink, UnfitRoot, UnknownName
+from artifactctl.inventory.failures import NothingThere, OutsideRoots, UnfitLink, UnfitRoot
 from artifactctl.inventory.linking import link, record, supersede
 from artifactctl.inventory.registering import register
 from artifactctl.inventory.statements import Statement
 from tests.artifacts import checkpoints, corpora, hidden_states, vocab_maps
-from tests.inventory.ground import ACTOR, NOON, Ground
+from tests.inventory.ground import ACTING, ACTOR, HERE, NOON, Ground
 
 
 def declare(ground: Ground, path: Path, statement: Statement) -> Artifact:
-    return register(ground.host, ground.catalog, bytes(path), statement, now=NOON, actor=ACTOR)
+    return register(ground.host, ground.catalog, bytes(path), statement, here=HERE, now=NOON, actor=ACTOR)
 
 
 def edges(ground: Ground, name: str) -> set[tuple[int, LineageRole]]:
@@ -114,7 +115,7 @@ def test_inputs_get_their_usual_roles(ground: Ground) -> None:
 def test_an_unknown_input_registers_nothing(ground: Ground) -> None:
     hidden_states.safetensors_shards(ground.data / "hs")
 
-    with pytest.raises(UnknownName):
+    with pytest.raises(UnknownObject):
         declare(ground, ground.data / "hs", Statement(kind=ArtifactKind.HIDDEN_STATES, name="hs", inputs=("no-such",)))
 
     with ground.catalog.reading() as reading:
@@ -158,7 +159,7 @@ def test_a_successor_of_another_kind_is_refused(ground: Ground) -> None:
     declare(ground, ground.data / "hs", Statement(kind=ArtifactKind.HIDDEN_STATES, name="hs"))
 
     with pytest.raises(UnfitLink):
-        supersede(ground.host, ground.catalog, "hs", "merged", now=NOON, actor=ACTOR)
+        supersede(ground.catalog, "hs", "merged", here=HERE, acting=ACTING)
 
 
 @pytest.mark.parametrize(
@@ -213,11 +214,11 @@ def test_links_come_later_too_and_may_not_go_round(ground: Ground) -> None:
         path = ground.data / name / "checkpoint-10"
         declare(ground, path, Statement(kind=ArtifactKind.CHECKPOINT, name=name))
 
-    link(ground.host, ground.catalog, "b", ["a"], now=NOON, actor=ACTOR)
+    link(ground.catalog, "b", ["a"], here=HERE, acting=ACTING)
 
     assert edges(ground, "b") == {(ground.artifact("a").artifact_id, LineageRole.RESUMED_FROM)}
     with pytest.raises(LineageCycle):
-        link(ground.host, ground.catalog, "a", ["b"], now=NOON, actor=ACTOR)
+        link(ground.catalog, "a", ["b"], here=HERE, acting=ACTING)
 
 
 @pytest.mark.parametrize(
@@ -230,7 +231,7 @@ def test_a_role_that_does_not_fit_the_kinds_is_refused(ground: Ground, word: str
     declare(ground, ground.data / "draft", Statement(kind=ArtifactKind.DRAFT_MODEL, name="draft"))
 
     with pytest.raises(UnfitLink, match=says) as refused:
-        link(ground.host, ground.catalog, "draft", [word], now=NOON, actor=ACTOR)
+        link(ground.catalog, "draft", [word], here=HERE, acting=ACTING)
 
     assert refused.value.remedy
 
@@ -241,12 +242,11 @@ def test_an_artifact_can_be_named_by_its_path(ground: Ground) -> None:
     declare(ground, ground.data / "map", Statement(kind=ArtifactKind.VOCAB_MAP, name="map"))
 
     link(
-        ground.host,
         ground.catalog,
         str(ground.data / "map"),
         [str(ground.data / "merged.jsonl")],
-        now=NOON,
-        actor=ACTOR,
+        here=HERE,
+        acting=ACTING,
     )
 
     assert edges(ground, "map") == {(ground.artifact("merged").artifact_id, LineageRole.EXTRACTED_FROM)}
@@ -256,7 +256,7 @@ def test_a_measurement_becomes_evidence(ground: Ground) -> None:
     checkpoints.model_folder(ground.data / "draft", checkpoints.EAGLE3_CONFIG)
     declare(ground, ground.data / "draft", Statement(kind=ArtifactKind.DRAFT_MODEL, name="draft"))
 
-    record(ground.host, ground.catalog, "draft", {"accept_len": 2.1}, now=NOON, actor=ACTOR, source="eval on mt-bench")
+    record(ground.catalog, "draft", {"accept_len": 2.1}, here=HERE, acting=ACTING, source="eval on mt-bench")
 
     assert dict(ground.artifact("draft").metrics) == {"accept_len": 2.1}
     assert ground.actions("draft") == ["registered", "measured"]
@@ -267,15 +267,13 @@ def test_what_is_no_measurement_is_refused(ground: Ground, metrics: dict[str, fl
     corpus(ground)
 
     with pytest.raises(UsageError):
-        record(ground.host, ground.catalog, "merged", metrics, now=NOON, actor=ACTOR)
+        record(ground.catalog, "merged", metrics, here=HERE, acting=ACTING)
 
 
-def test_a_path_relative_to_the_working_directory_names_an_artifact_too(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("word", ["merged.jsonl", "./merged.jsonl", "../scratch/merged.jsonl"])
+def test_a_path_relative_to_the_working_directory_names_an_artifact_too(ground: Ground, word: str) -> None:
     corpus(ground)
-    monkeypatch.chdir(ground.data)
 
-    record(ground.host, ground.catalog, "merged.jsonl", {"quality": 0.5}, now=NOON, actor=ACTOR)
+    record(ground.catalog, word, {"quality": 0.5}, here=bytes(ground.data), acting=ACTING)
 
     assert dict(ground.artifact("merged").metrics) == {"quality": 0.5}

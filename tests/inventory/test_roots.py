@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from artifactctl.catalog import create_or_upgrade
+from artifactctl.catalog.failures import UnknownObject
 from artifactctl.domain.errors import UsageError
-from artifactctl.inventory.failures import RootInUse, RootTaken, UnfitRoot, UnknownName
+from artifactctl.inventory.failures import RootInUse, RootTaken, UnfitRoot
 from artifactctl.inventory.roots import add_root, forget_root, list_roots
 from tests.artifacts import hidden_states
 from tests.inventory.ground import ACTOR, NOON, Ground
@@ -142,5 +143,5 @@ def test_a_root_with_a_leased_artifact_is_not_forgotten(ground: Ground) -> None:
 
 
 def test_an_unknown_root_cannot_be_forgotten(ground: Ground) -> None:
-    with pytest.raises(UnknownName):
+    with pytest.raises(UnknownObject):
         forget_root(ground.host, ground.catalog, "nope", now=NOON, actor=ACTOR)

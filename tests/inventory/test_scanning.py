@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from artifactctl.catalog.failures import UnknownObject
 from artifactctl.domain.artifacts import ArtifactKind, ReplicaState
 from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.members import member_digest
-from artifactctl.inventory.failures import NothingThere, NotTheRecordedVolume, OutsideRoots, UnknownName
+from artifactctl.inventory.failures import NothingThere, NotTheRecordedVolume, OutsideRoots
 from tests.artifacts import checkpoints, corpora, hidden_states, vocab_maps
 from tests.inventory.ground import Ground
 
@@ -270,7 +271,7 @@ def test_names_that_cannot_be_names_are_escaped(ground: Ground) -> None:
 
     (item,) = ground.scan().registered
 
-    assert item.name == "scratch/b\\xff\\x0a\\x3ac"
+    assert item.name == "scratch/b\\xff\\n\\x3ac"
     assert item.path == bytes(ground.data) + b"/b\xff\n:c"
     assert ground.artifact(item.name).replicas[0].relative == b"b\xff\n:c"
 
@@ -307,7 +308,7 @@ def test_a_path_inside_an_artifact_means_the_artifact(ground: Ground) -> None:
 
 @pytest.mark.parametrize(
     ("word", "error"),
-    [("/nowhere/at/all", OutsideRoots), ("", UnknownName), ("{data}/not-there", NothingThere)],
+    [("/nowhere/at/all", OutsideRoots), ("", UnknownObject), ("{data}/not-there", NothingThere)],
     ids=["outside every root", "empty", "nothing there"],
 )
 def test_a_word_that_means_nothing_is_an_error(ground: Ground, word: str, error: type[Exception]) -> None:
@@ -316,7 +317,7 @@ def test_a_word_that_means_nothing_is_an_error(ground: Ground, word: str, error:
 
 
 def test_accepting_an_unknown_name_is_an_error(ground: Ground) -> None:
-    with pytest.raises(UnknownName):
+    with pytest.raises(UnknownObject):
         ground.scan(accept=("scratch/hsx",))
 
 

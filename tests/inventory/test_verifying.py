@@ -4,19 +4,19 @@ from pathlib import Path
 
 import pytest
 
+from artifactctl.catalog.failures import UnknownObject
 from artifactctl.domain.artifacts import ArtifactKind, VerifyLevel
 from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.verification import VerifyResult
-from artifactctl.inventory.failures import UnknownName
 from artifactctl.inventory.registering import register
 from artifactctl.inventory.statements import Statement
 from artifactctl.inventory.verifying import names_here, verify, verify_named
 from tests.artifacts import checkpoints, corpora, hidden_states, vocab_maps
-from tests.inventory.ground import ACTOR, NOON, Ground
+from tests.inventory.ground import ACTOR, HERE, NOON, Ground
 
 
 def check(ground: Ground, name: str, level: VerifyLevel = VerifyLevel.HEADERS) -> VerifyResult:
-    (result,) = verify(ground.host, ground.catalog, name, now=NOON, actor=ACTOR, level=level)
+    (result,) = verify(ground.host, ground.catalog, name, here=HERE, now=NOON, actor=ACTOR, level=level)
     return result
 
 
@@ -65,7 +65,7 @@ def test_a_torn_specforge_sample_passes_the_members_and_fails_the_headers(ground
     torn = ground.data / "dump" / "rows_0-2000" / "data_1.ckpt"
     torn.write_bytes(torn.read_bytes()[:-3000])
     declared = Statement(kind=ArtifactKind.HIDDEN_STATES, name="dump", tokens=609)
-    register(ground.host, ground.catalog, bytes(ground.data / "dump"), declared, now=NOON, actor=ACTOR)
+    register(ground.host, ground.catalog, bytes(ground.data / "dump"), declared, here=HERE, now=NOON, actor=ACTOR)
 
     members, headers = check(ground, "dump", VerifyLevel.MEMBERS), check(ground, "dump")
 
@@ -79,7 +79,7 @@ def test_a_torn_specforge_sample_passes_the_members_and_fails_the_headers(ground
 def test_specforge_tokens_equal_to_the_declared_ones_pass(ground: Ground, packed: bool) -> None:
     hidden_states.specforge_dump(ground.data / "dump", lengths=(4, 6, 5), packed=packed)
     declared = Statement(kind=ArtifactKind.HIDDEN_STATES, name="dump", tokens=15)
-    register(ground.host, ground.catalog, bytes(ground.data / "dump"), declared, now=NOON, actor=ACTOR)
+    register(ground.host, ground.catalog, bytes(ground.data / "dump"), declared, here=HERE, now=NOON, actor=ACTOR)
 
     assert check(ground, "dump").problems == ()
 
@@ -99,7 +99,7 @@ def test_tokens_that_nobody_declared_are_unknown_and_say_what_to_type(ground: Gr
 def test_fewer_records_than_declared_fail(ground: Ground) -> None:
     path = corpora.json_lines(ground.data / "m.jsonl.zst", corpora.tokenised(9))
     declared = Statement(kind=ArtifactKind.MERGED_CORPUS, name="merged", records=10)
-    register(ground.host, ground.catalog, bytes(path), declared, now=NOON, actor=ACTOR)
+    register(ground.host, ground.catalog, bytes(path), declared, here=HERE, now=NOON, actor=ACTOR)
 
     assert check(ground, "merged").problems == ("records: 10 were declared, 9 were found",)
 
@@ -170,7 +170,7 @@ def test_everything_is_verified_with_one_result_each(ground: Ground) -> None:
     ground.scan()
 
     names = names_here(ground.host, ground.catalog)
-    results = list(verify_named(ground.host, ground.catalog, names=names, now=NOON, actor=ACTOR))
+    results = list(verify_named(ground.host, ground.catalog, names=names, here=HERE, now=NOON, actor=ACTOR))
 
     assert [(result.name, result.ok) for result in results] == [
         ("scratch/hs", True),
@@ -182,7 +182,7 @@ def test_an_unknown_name_is_an_error_with_what_was_perhaps_meant(ground: Ground)
     hidden_states.safetensors_shards(ground.data / "hs")
     ground.scan()
 
-    with pytest.raises(UnknownName) as unknown:
+    with pytest.raises(UnknownObject) as unknown:
         check(ground, "scratch/hss")
 
     assert "scratch/hs" in unknown.value.remedy

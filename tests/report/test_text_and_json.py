@@ -5,10 +5,10 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
+from artifactctl.domain.text import display_path, shell_word
 from artifactctl.domain.verdicts import Evidence, Verdict
 from artifactctl.report.evidence import evidence_lines, evidence_payload, refusal_lines
 from artifactctl.report.json_values import dump, json_path, rfc3339
-from artifactctl.report.paths import display_path, shell_word
 from artifactctl.report.tables import Table, columns, key_values, plain_lines
 
 

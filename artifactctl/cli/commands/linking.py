@@ -23,7 +23,7 @@ def link(wiring: Wiring, child: str, inputs: tuple[str, ...]) -> None:
     from artifactctl.inventory.finding import find_artifact
     from artifactctl.inventory.linking import link as link_artifact
 
-    edges = link_artifact(wiring.host, wiring.catalog, child, inputs, now=wiring.now(), actor=wiring.actor)
+    edges = link_artifact(wiring.catalog, child, inputs, here=wiring.here, acting=wiring.acting)
     with wiring.catalog.reading() as reading:
         name = find_artifact(reading, child, here=wiring.here).name
         roles = [(_name_of(reading.artifact_by_id(edge.parent_id)), edge.role.value) for edge in edges]
@@ -46,7 +46,7 @@ def supersede(wiring: Wiring, old: str, new: str) -> None:
     """Record that one artifact takes the place of another."""
     from artifactctl.inventory.linking import supersede as supersede_artifact
 
-    replaced = supersede_artifact(wiring.host, wiring.catalog, old, new, now=wiring.now(), actor=wiring.actor)
+    replaced = supersede_artifact(wiring.catalog, old, new, here=wiring.here, acting=wiring.acting)
     wiring.output.answer(
         "supersede",
         payload=lambda: {"name": replaced.name, "superseded_by": replaced.superseded_by},
@@ -65,7 +65,7 @@ def record(wiring: Wiring, name: str, metrics: tuple[tuple[str, float], ...], so
     from artifactctl.inventory.linking import record as record_metrics
 
     artifact = record_metrics(
-        wiring.host, wiring.catalog, name, dict(metrics), now=wiring.now(), actor=wiring.actor, source=source
+        wiring.catalog, name, dict(metrics), here=wiring.here, acting=wiring.acting, source=source
     )
     wiring.output.answer(
         "record",

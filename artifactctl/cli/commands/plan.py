@@ -124,8 +124,8 @@ def running(
 def pipeline(wiring: Wiring, file: bytes) -> None:
     """Plan several stages from one TOML file: the peak over time."""
     from artifactctl.cli.plan_answers import answer_pipeline, read_toml
+    from artifactctl.domain.text import display_path
     from artifactctl.inventory.planning_capacity import plan_pipeline_file
-    from artifactctl.report.paths import display_path
 
     document = read_toml(file)
     with planning_world(wiring) as world:

@@ -14,7 +14,13 @@ from artifactctl.domain.errors import ExitCode, UsageError
 @click.command("scan", cls=Command)
 @click.argument("places", nargs=-1, metavar="[ROOT|PATH]...")
 @click.option("--dry-run", is_flag=True, help="Show what a scan would record; writes nothing.")
-@click.option("--accept", multiple=True, metavar="NAME", help="Let the catalog follow what this artifact is now.")
+@click.option(
+    "--accept",
+    multiple=True,
+    type=ARTIFACT,
+    metavar="NAME|PATH",
+    help="Let the catalog follow what this artifact is now.",
+)
 @pass_wiring
 def scan(wiring: Wiring, places: tuple[str, ...], accept: tuple[str, ...], *, dry_run: bool) -> None:
     """Recognise and register what is there; report drift, strays and bytes that are nobody's.
@@ -22,9 +28,12 @@ def scan(wiring: Wiring, places: tuple[str, ...], accept: tuple[str, ...], *, dr
     Reads headers only. Without arguments it looks at every root of this machine.
     """
     from artifactctl.inventory import scanning
+    from artifactctl.inventory.finding import find_artifacts
     from artifactctl.report.scan import scan_document, scan_payload
 
     words = [os.fsencode(place) for place in places]
+    with wiring.catalog.reading() as reading:
+        accepted = tuple(artifact.name for artifact in find_artifacts(reading, accept, here=wiring.here))
     with wiring.output.progress(None, "files", "scanning") as advance:
         seen = 0
 
@@ -34,7 +43,7 @@ def scan(wiring: Wiring, places: tuple[str, ...], accept: tuple[str, ...], *, dr
             seen = files
 
         if dry_run:
-            report = scanning.look(wiring.host, wiring.catalog, words, accept=accept, progress=progress)
+            report = scanning.look(wiring.host, wiring.catalog, words, accept=accepted, progress=progress)
         else:
             report = scanning.scan(
                 wiring.host,
@@ -42,7 +51,7 @@ def scan(wiring: Wiring, places: tuple[str, ...], accept: tuple[str, ...], *, dr
                 words,
                 now=wiring.now(),
                 actor=wiring.actor,
-                accept=accept,
+                accept=accepted,
                 progress=progress,
             )
     wiring.output.answer(
@@ -80,7 +89,9 @@ def register(
     from artifactctl.inventory.registering import register as register_artifact
 
     statement = statement_of(kind=kind, name=name, inputs=inputs, labels=labels, facts=facts)
-    artifact = register_artifact(wiring.host, wiring.catalog, path, statement, now=wiring.now(), actor=wiring.actor)
+    artifact = register_artifact(
+        wiring.host, wiring.catalog, path, statement, here=wiring.here, now=wiring.now(), actor=wiring.actor
+    )
     wiring.output.answer(
         "artifact",
         payload=lambda: {"name": artifact.name, "kind": artifact.kind.value},
@@ -112,6 +123,7 @@ def verify(wiring: Wiring, names: tuple[str, ...], level: str, *, everything: bo
                 wiring.host,
                 wiring.catalog,
                 names=verifying.names_here(wiring.host, wiring.catalog) if everything else names,
+                here=wiring.here,
                 now=wiring.now(),
                 actor=wiring.actor,
                 level=VerifyLevel(level),

@@ -1,4 +1,8 @@
-"""Paths and names as people can read them: no control character reaches a terminal, no byte is lost silently."""
+"""Paths and names as text: for people, for a shell, for a database or file that takes UTF-8 only.
+
+No control character reaches a terminal and no byte is lost silently. The probe, which is sent to other machines by
+itself, has a way of its own (`rootfolder.printable`).
+"""
 
 import shlex
 
@@ -19,6 +23,16 @@ def shell_word(path: bytes) -> str:
     if text.isprintable():
         return shlex.quote(text)
     return "$'" + "".join(_escaped(c) if c not in "'\\" else "\\" + c for c in text) + "'"
+
+
+def encodable(text: str) -> str:
+    r"""Return text that UTF-8 can hold: bytes that were not UTF-8 are written out as `\udcXX`."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def storable(text: str) -> str:
+    r"""Return text that any database takes: `encodable`, and NUL as `\x00`."""
+    return encodable(text).replace("\0", "\\x00")
 
 
 def _escaped(character: str) -> str:
