@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from artifactctl import audit
 from artifactctl.catalog import Catalog, Reading, Writing
 from artifactctl.domain.artifacts import Artifact, Replica, Root
-from artifactctl.domain.audit import AuditEntry
+from artifactctl.domain.audit import AuditAction, AuditEntry
 from artifactctl.domain.errors import Refused
 from artifactctl.domain.verdicts import Evidence
 from artifactctl.guards import Guard, standard_guards
@@ -71,7 +71,7 @@ class Workplace:
 def record(
     writing: Writing,
     workplace: Workplace,
-    action: str,
+    action: AuditAction,
     *,
     artifact: str,
     path: bytes,
