@@ -1,8 +1,13 @@
 """What holds for every test: the bench's fixtures, and system tests only where they can do no harm."""
 
 import pytest
+from hypothesis import settings
 
 from tests.bench.sandbox import system_tests_are_demanded, why_no_system_tests
+
+# A busy machine is no failure; a failing example is printed so that it can be repeated anywhere.
+settings.register_profile("bench", deadline=None, print_blob=True)
+settings.load_profile("bench")
 
 pytest_plugins = ["tests.bench.fixtures"]
 

@@ -3,6 +3,7 @@
 These are the catalog's own files, not managed storage.
 """
 
+import ctypes
 import fcntl
 import os
 import re
@@ -17,6 +18,7 @@ from artifactctl.catalog.failures import CatalogUnusable, UnsafeFilesystem
 _UNSAFE = re.compile(r"nfs\d*|cifs|smb\d?|smbfs|9p|lustre|fuse(\..*)?|fuseblk|ceph|gpfs|beegfs|wekafs|afs|gfs2|ocfs2")
 _REMEDY = "keep the catalog on a local disk with --catalog PATH or ARTIFACTCTL_CATALOG, or in PostgreSQL by its URL"
 
+_LOCAL_BY_NUMBER = {0xEF53: "ext4", 0x58465342: "xfs", 0x9123683E: "btrfs", 0x01021994: "tmpfs", 0x794C7630: "overlay"}
 _FS_IOC_GETFLAGS = 0x80086601
 _FS_IOC_SETFLAGS = 0x40086602
 _FS_NOCOW_FL = 0x00800000
@@ -35,7 +37,19 @@ def filesystem_type(path: Path) -> str | None:
     finally:
         os.close(descriptor)
     found = re.search(r"^mnt_id:\s*(\d+)$", facts, re.MULTILINE)
-    return type_of_mount(int(found[1]), mounts) if found else None
+    named = type_of_mount(int(found[1]), mounts) if found else None
+    return named or type_by_number(path)
+
+
+def type_by_number(path: Path) -> str | None:
+    """Return a local filesystem's type by its number (statfs(2)), None for any other.
+
+    In a chroot whose top is no mount point the mount table does not say what `/` lies on.
+    """
+    answer = ctypes.create_string_buffer(256)
+    if ctypes.CDLL(None).statfs(os.fsencode(path), answer) != 0:
+        return None
+    return _LOCAL_BY_NUMBER.get(struct.unpack_from("=Q", answer.raw)[0] & 0xFFFFFFFF)
 
 
 def type_of_mount(mount_id: int, mountinfo: Iterable[bytes]) -> str | None:

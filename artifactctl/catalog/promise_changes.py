@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import func, insert, select, update
 
 from artifactctl.catalog import artifact_queries, promise_queries
 from artifactctl.catalog.failures import LeaseLost, StateChanged, UnknownObject
 from artifactctl.catalog.mapping import to_reservation
+from artifactctl.catalog.schema import catalog_identity
 from artifactctl.catalog.schema_work import hold, lease, reservation
 from artifactctl.domain.artifacts import Hold, Lease, Reservation
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from artifactctl.catalog.writing import Writing
 
 _ID_BYTES = 8
+_EPOCH_BITS = 40  # of a fence's 63: no epoch gives a million million leases
 
 
 def grant_lease(
@@ -33,6 +35,7 @@ def grant_lease(
     lease_id = secrets.token_hex(_ID_BYTES)
     writing.connection.execute(
         insert(lease).values(
+            fence=_next_fence(writing),
             lease_id=lease_id,
             artifact_id=artifact_id,
             owner=owner,
@@ -126,6 +129,13 @@ def _change_reservation(writing: "Writing", reservation_id: str, changes: Mappin
     if writing.connection.execute(known).first() is None:
         raise UnknownObject(f"there is no reservation {reservation_id}", remedy="artifactctl reservation ls")
     raise StateChanged(f"the reservation {reservation_id} was released before", remedy="artifactctl reservation ls")
+
+
+def _next_fence(writing: "Writing") -> int:
+    """Return a number above every fence ever given, those included that a catalog gave whose place this one took."""
+    epoch: int = writing.connection.execute(select(catalog_identity.c.epoch)).scalar_one()
+    newest: int | None = writing.connection.execute(select(func.max(lease.c.fence))).scalar_one()
+    return max(newest or 0, (epoch - 1) << _EPOCH_BITS) + 1
 
 
 def _end_lease(writing: "Writing", lease_id: str, how: Mapping[str, Any]) -> bool:

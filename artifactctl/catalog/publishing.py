@@ -17,10 +17,13 @@ _SIDE_FILES = ("", "-wal", "-shm", "-journal")
 
 
 @contextmanager
-def partial_file(final: Path) -> Iterator[Path]:
-    """Yield the name of a new, empty, private file beside `final`; whatever is left under it at the end is removed."""
+def partial_file(final: Path, *, mode: int = 0o600) -> Iterator[Path]:
+    """Yield the name of a new, empty file beside `final`, private unless `mode` says otherwise (less the umask).
+
+    Whatever is left under that name at the end is removed.
+    """
     partial = final.with_name(f".{final.name}.{secrets.token_hex(4)}.partial")
-    os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+    os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, mode))
     try:
         yield partial
     finally:

@@ -44,7 +44,7 @@ run_output = Table(
     Column("artifact_id", Identifier, ForeignKey("artifact.id"), primary_key=True, index=True),
 )
 
-# The row number is the fence: it grows with every lease and, rows never being deleted, is never used twice.
+# The fence grows with every lease, also over a restore (the epoch is its upper part), and is never used twice.
 lease = Table(
     "lease",
     metadata,

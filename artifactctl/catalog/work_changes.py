@@ -40,6 +40,11 @@ def finish_run(writing: "Writing", run_id: int, facts: Mapping[str, Any], output
     return _run(writing, run_id)
 
 
+def add_run_output(writing: "Writing", run_id: int, artifact_id: int) -> None:
+    """Record that a run makes an artifact; once is enough."""
+    _attach(writing, run_output, run_id, {artifact_id} - set(_run(writing, run_id).outputs))
+
+
 def save_plan(writing: "Writing", digest: str, document: str, expires_at: datetime) -> SavedPlan:
     """Keep a plan."""
     known = work_queries.plan(writing.connection, digest)

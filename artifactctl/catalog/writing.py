@@ -385,6 +385,10 @@ class Writing(Reading):
         }
         return work_changes.finish_run(self, run_id, facts, outputs)
 
+    def add_run_output(self, run_id: int, artifact_id: int) -> None:
+        """Record that a run makes an artifact, while it is at it."""
+        work_changes.add_run_output(self, run_id, artifact_id)
+
     def save_plan(self, digest: str, document: str, *, expires_at: datetime) -> SavedPlan:
         """Keep a plan; the same digest again is the same plan, with the later expiry."""
         return work_changes.save_plan(self, digest, document, expires_at)

@@ -17,7 +17,7 @@ def run_to_exit_code(program: Callable[[], object], *, arguments: Sequence[str])
     try:
         result = program()
     except ArtifactctlError as error:
-        tell(f"error: {error.message}", f"hint: {error.remedy}" if error.remedy else "")
+        tell(f"error: {_printable(error.message)}", f"hint: {_printable(error.remedy)}" if error.remedy else "")
         code = int(error.exit_code)
         return _with_traceback(code, arguments)
     except click.exceptions.Exit as leaving:
@@ -32,7 +32,7 @@ def run_to_exit_code(program: Callable[[], object], *, arguments: Sequence[str])
         return ExitCode.DONE
     except Exception as error:  # noqa: BLE001 - the last stop: whatever it is, it is told and ends with code 1
         tell(
-            f"error: unexpected: {type(error).__name__}: {error}",
+            f"error: unexpected: {type(error).__name__}: {_printable(str(error))}",
             "hint: this is a defect; run the command again with --debug for the traceback to report",
         )
         return _with_traceback(ExitCode.UNEXPECTED, arguments)
@@ -65,8 +65,15 @@ def _tell_usage(error: click.ClickException) -> int:
         return ExitCode.USAGE
     if context is not None:
         hint = f"hint: `{context.command_path} --help` shows how it is used"
-    tell(f"error: {_sentence(error.format_message())}", hint)
+    tell(f"error: {_printable(' '.join(_sentence(error.format_message()).split()))}", hint)
     return ExitCode.USAGE
+
+
+def _printable(text: str) -> str:
+    """Return the text in one line: the names in it may hold anything, and nothing of that reaches a terminal."""
+    from artifactctl.domain.text import printable
+
+    return printable(text)
 
 
 def _sentence(message: str) -> str:

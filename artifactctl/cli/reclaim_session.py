@@ -205,19 +205,19 @@ class ReclaimSession:
 
         return prepare(self._work, self._wish)
 
-    def _print(self, plan: "ReclaimPlan", *, every_guard: bool) -> None:
+    def _print(self, plan: "ReclaimPlan", *, every_guard: bool, preview: bool = True) -> None:
         from artifactctl.reclaim.planfile import plan_to_json
         from artifactctl.report.reclaim_plan import plan_document
 
         self._wiring.output.answer(
             "reclaim-plan",
             payload=lambda: plan_to_json(plan),
-            text=lambda: plan_document(plan, every_guard=every_guard),
+            text=lambda: plan_document(plan, every_guard=every_guard, preview=preview or not plan.steps),
         )
 
     def _print_unless_json(self, plan: "ReclaimPlan", *, every_guard: bool) -> None:
         if not self._wiring.output.is_json:
-            self._print(plan, every_guard=every_guard)
+            self._print(plan, every_guard=every_guard, preview=False)
 
     def _refuse(self, plan: "ReclaimPlan") -> None:
         if self._wiring.output.is_json:

@@ -32,7 +32,7 @@ def save_stream(path: bytes, pieces: Iterable[str]) -> None:
 
     place = Path(os.fsdecode(path))
     try:
-        with partial_file(place) as partial:
+        with partial_file(place, mode=0o666) as partial:
             with partial.open("w", encoding="utf-8") as file:
                 for piece in pieces:
                     file.write(piece)

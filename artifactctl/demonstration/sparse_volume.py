@@ -1,4 +1,4 @@
-"""A real XFS volume of 12 TB on a sparse file, for as long as a context lasts.
+"""A folder in memory, and in it a real XFS volume of 12 TB on a sparse file.
 
 The file loses its name as soon as it is mounted: from then on the mount alone keeps it, so that whatever ends the mount
 (`umount`, or the end of the last process in this mount table, see `private_mounts`) ends the loop device and the file.
@@ -28,52 +28,67 @@ class NoVolumeHere(Exception):
 
 
 @contextmanager
-def sparse_volume(folder: Path) -> Iterator[Path]:
-    """Yield the mount point, `folder`/volume; NoVolumeHere when that cannot be."""
-    programs = _programs(folder)
-    image, mount = folder / "volume.img", folder / "volume"
-    mount.mkdir()
+def folder_in_memory(folder: Path) -> Iterator[None]:
+    """Cover `folder` with a filesystem in memory in a mount table of this process's own; NoVolumeHere without root.
+
+    What is written there goes with the process. It also is a place the tool can judge, which the folder below it need
+    not be: a layer of a container's image, or the top of a chroot, which no mount table names.
+    """
+    if os.geteuid() != 0:
+        raise NoVolumeHere("that takes root")
     try:
         try:
             leave_shared_mounts()
-            with open(image, "xb") as file:
-                file.truncate(SIZE_BYTES)
-            _run(programs["mkfs.xfs"], "-q", "-l", f"size={LOG_SIZE}", str(image))
-            _run(programs["mount"], "-t", "xfs", "-o", "loop", str(image), str(mount))
+            _run(_program("mount"), "-t", "tmpfs", "-o", "mode=700", "artifactctl-demo", str(folder))
         except OSError as error:
-            raise NoVolumeHere(f"no volume could be made: {error}") from error
-        finally:
-            image.unlink(missing_ok=True)
-        yield mount
+            raise NoVolumeHere(f"nothing can be mounted here ({error})") from error
+        yield
     finally:
-        if os.path.ismount(mount):
-            _unmount(programs["umount"], mount)
+        _unmount(folder)
 
 
-def _programs(folder: Path) -> dict[str, str]:
-    """Return where the programs are; NoVolumeHere when something that can be known beforehand is missing."""
-    if os.geteuid() != 0:
-        raise NoVolumeHere("that takes root")
+def mount_sparse_volume(point: Path, *, image: Path) -> None:
+    """Mount the volume on a folder in memory, which ends it; `image` is where its file lies for a moment.
+
+    NoVolumeHere when something it takes is missing or fails.
+    """
+    _check_what_it_takes(image.parent)
+    try:
+        with open(image, "xb") as file:
+            file.truncate(SIZE_BYTES)
+        _run(_program("mkfs.xfs"), "-q", "-l", f"size={LOG_SIZE}", str(image))
+        _run(_program("mount"), "-t", "xfs", "-o", "loop", str(image), str(point))
+    except OSError as error:
+        raise NoVolumeHere(f"no volume could be made: {error}") from error
+    finally:
+        image.unlink(missing_ok=True)
+
+
+def _check_what_it_takes(place: Path) -> None:
+    """Raise NoVolumeHere when something that can be known beforehand is missing."""
     if not os.path.exists("/dev/loop-control"):
         raise NoVolumeHere("there are no loop devices here")
-    search = f"{os.environ.get('PATH', os.defpath)}:{_SYSTEM_FOLDERS}"
-    found = {name: shutil.which(name, path=search) for name in ("mkfs.xfs", "mount", "umount")}
-    missing = [name for name, path in found.items() if path is None]
-    if missing:
-        package = "xfsprogs" if missing == ["mkfs.xfs"] else "mount"
-        raise NoVolumeHere(f"{missing[0]} is not installed (package {package})")
-    usage = os.statvfs(folder)
+    _program("mkfs.xfs")
+    usage = os.statvfs(place)
     if usage.f_bavail * usage.f_frsize < NEEDED_FREE_BYTES:
-        raise NoVolumeHere(f"{folder.parent} has less than 512 MiB to spare (--dir names another place)")
-    return {name: path for name, path in found.items() if path is not None}
+        raise NoVolumeHere(f"{place} has less than 512 MiB to spare (--dir names another place)")
 
 
-def _unmount(program: str, mount: Path) -> None:
-    """Unmount; where a process that was killed has not quite ended, the mount goes as soon as it has."""
-    try:
-        _run(program, str(mount))
-    except OSError:
-        _run(program, "--lazy", str(mount))
+def _program(name: str) -> str:
+    found = shutil.which(name, path=f"{os.environ.get('PATH', os.defpath)}:{_SYSTEM_FOLDERS}")
+    if found is None:
+        package = "xfsprogs" if name == "mkfs.xfs" else "mount"
+        raise NoVolumeHere(f"{name} is not installed (package {package})")
+    return found
+
+
+def _unmount(point: Path) -> None:
+    """Unmount all at and below `point`; where a killed process has not quite ended, it goes as soon as it has."""
+    while os.path.ismount(point):
+        try:
+            _run(_program("umount"), "--recursive", str(point))
+        except OSError:
+            _run(_program("umount"), "--recursive", "--lazy", str(point))
 
 
 def _run(*command: str) -> None:

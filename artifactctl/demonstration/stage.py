@@ -1,8 +1,9 @@
 """Where the story happens: a folder of its own, with the large volume in it or a small folder in its place.
 
-What goes away how: children end with their pipes or are killed, the volume is unmounted, the folder is removed. After
-SIGINT, SIGTERM, SIGHUP and any error that is done here; after SIGKILL the kernel ends the mount and the loop device
-(`private_mounts`), and a folder with a small catalog is all that stays.
+What goes away how: children end with their pipes or are killed, what is mounted is unmounted, the folder is removed.
+After SIGINT, SIGTERM, SIGHUP and any error that is done here. After SIGKILL the kernel ends the mounts, and with them
+the loop device and every file (`private_mounts`), so that an empty folder is all that stays; without root, which cannot
+mount, the small files stay as well.
 """
 
 import tempfile
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from artifactctl.demonstration.scale import A_HUNDRED_THOUSANDTH, AS_IT_HAPPENED, Scale
-from artifactctl.demonstration.sparse_volume import NoVolumeHere, sparse_volume
+from artifactctl.demonstration.sparse_volume import NoVolumeHere, folder_in_memory, mount_sparse_volume
 from artifactctl.domain.errors import UsageError
 
 FOLDER_PREFIX = "artifactctl-demo-"
@@ -45,15 +46,18 @@ def staged(place: Path | None) -> Iterator[Stage]:
             ) from error
         # A managed root is never reached through a link, so that the folder is called by its real name.
         folder = Path(stack.enter_context(made)).resolve()
-        (folder / "artifactctl.toml").write_text(NO_CONFIGURATION, encoding="utf-8")
         yield _set_up(stack, folder)
 
 
 def _set_up(stack: ExitStack, folder: Path) -> Stage:
+    volume = folder / "volume"
+    scale, why_small = AS_IT_HAPPENED, ""
     try:
-        volume = stack.enter_context(sparse_volume(folder))
+        stack.enter_context(folder_in_memory(folder))
+        volume.mkdir()
+        mount_sparse_volume(volume, image=folder.with_name(f"{folder.name}.img"))
     except NoVolumeHere as reason:
-        volume = folder / "volume"
         volume.mkdir(exist_ok=True)
-        return Stage(folder=folder, volume=volume, scale=A_HUNDRED_THOUSANDTH, why_small=str(reason))
-    return Stage(folder=folder, volume=volume, scale=AS_IT_HAPPENED)
+        scale, why_small = A_HUNDRED_THOUSANDTH, str(reason)
+    (folder / "artifactctl.toml").write_text(NO_CONFIGURATION, encoding="utf-8")
+    return Stage(folder=folder, volume=volume, scale=scale, why_small=why_small)

@@ -22,9 +22,11 @@ class AuditAction(StrEnum):
     CATALOG_RAISE_EPOCH = "catalog.raise_epoch"  # a person let a restored catalog act on a root again
     ROOT_ADD = "root.add"  # a folder is managed from now on
     ROOT_FORGET = "root.forget"  # a folder is no longer managed; its bytes stay
+    ARTIFACT_ANNOUNCE = "artifact.announce"  # a program said what it is about to write
     ARTIFACT_REGISTER = "artifact.register"  # a scan or a person recorded a new artifact
     ARTIFACT_RESTATE = "artifact.restate"  # a person said again what it is
     ARTIFACT_GROW = "artifact.grow"  # a scan found more of an unfinished one
+    ARTIFACT_SEAL = "artifact.seal"  # its writer said that it is complete
     ARTIFACT_ACCEPT_DRIFT = "artifact.accept_drift"  # a person let the catalog follow what is on disk
     ARTIFACT_MISSING = "artifact.missing"  # a scan did not find a copy at its path
     ARTIFACT_FOUND_AGAIN = "artifact.found_again"  # a missing copy is at its path again
@@ -33,6 +35,8 @@ class AuditAction(StrEnum):
     ARTIFACT_VERIFY = "artifact.verify"  # a copy was found whole
     ARTIFACT_VERIFY_FAILED = "artifact.verify_failed"  # a copy was found not whole, or not what was declared
     LINEAGE_LINK = "lineage.link"  # what it was made from was recorded
+    RUN_START = "run.start"  # a stage has begun
+    RUN_FINISH = "run.finish"  # a stage has ended, well or not
     RUN_RECORD = "run.record"  # the run that made it was recorded
     HOLD_ADD = "hold.add"  # it is kept until somebody lets go
     HOLD_RELEASE = "hold.release"  # somebody let go

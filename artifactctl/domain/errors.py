@@ -54,3 +54,9 @@ class Busy(ArtifactctlError):
 
 class HostFailure(ArtifactctlError):
     """The operating system answered a request with an error; what was asked for is not known to have happened."""
+
+
+class HostDenied(HostFailure):
+    """The operating system does not permit it to this user."""
+
+    exit_code = ExitCode.REFUSED

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from artifactctl.domain.artifacts import Root
-from artifactctl.domain.errors import Busy, HostFailure
+from artifactctl.domain.errors import Busy, HostDenied, HostFailure
 from artifactctl.domain.identity import FileIdentity, ManagedPath
 from artifactctl.domain.observation import Observation
 from artifactctl.domain.operations import JournalEvent, OperationRecord
@@ -45,6 +45,11 @@ def _failures(doing: str) -> Iterator[None]:
         raise HostFailure(error.message, remedy=error.remedy) from error
     except OSError as error:
         where = f" ({_printable(error.filename)})" if error.filename else ""
+        if isinstance(error, PermissionError):
+            raise HostDenied(
+                f"{doing} failed: {error.strerror}{where}",
+                remedy="run the same command with sudo, or as the owner of the root",
+            ) from error
         raise HostFailure(
             f"{doing} failed: {error.strerror}{where}", remedy="`artifactctl doctor` shows what was left unfinished"
         ) from error

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from artifactctl.domain.activity import Growth, VolumeActivity
 from artifactctl.domain.artifacts import Root
-from artifactctl.domain.errors import HostFailure
+from artifactctl.domain.errors import HostDenied, HostFailure
 from artifactctl.domain.identity import FileIdentity, HostIdentity, ManagedPath
 from artifactctl.domain.observation import HolderReport, Observation, Referrer, VolumeUsage, VolumeUses
 from artifactctl.domain.text import display_path
@@ -25,7 +25,7 @@ def _as_host_failure(doing: str, path: bytes) -> Iterator[None]:
     except FileNotFoundError as error:
         raise HostFailure(f"cannot {doing} {shown}: it is not there", remedy="check the path") from error
     except PermissionError as error:
-        raise HostFailure(
+        raise HostDenied(
             f"cannot {doing} {shown}: {error.strerror}", remedy="run the same command with sudo, or as its owner"
         ) from error
     except TimeoutError as error:

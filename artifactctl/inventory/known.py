@@ -15,6 +15,10 @@ IN_FLUX = (ReplicaState.QUARANTINING, ReplicaState.RESTORING)
 """States in which an operation moves the bytes right now: neither compared nor called missing."""
 
 
+ANNOUNCED = "announced"
+"""The detail of an artifact whose writer registered it before writing it, and says itself when it is complete."""
+
+
 class KnownCopies:
     """The copies at or below a target, by their path relative to the root."""
 
@@ -65,3 +69,8 @@ def layout_of(artifact: Artifact) -> Layout:
     """Return the layout that was recorded with the artifact."""
     recorded = dict(artifact.details).get("layout", "")
     return Layout(recorded) if recorded in {layout.value for layout in Layout} else Layout.DECLARED
+
+
+def is_announced(artifact: Artifact) -> bool:
+    """Whether its writer said that it would say when the artifact is complete."""
+    return ANNOUNCED in dict(artifact.details)

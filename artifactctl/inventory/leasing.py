@@ -40,8 +40,9 @@ def take_leases(
     holder: ProcessIdentity,
     command: str,
     acting: Acting,
+    until: datetime | None = None,
 ) -> LeaseSet:
-    """Take one lease on each artifact in one transaction: all or none."""
+    """Take one lease on each artifact in one transaction: all or none. None lasts longer than `until`."""
     leases = []
     with catalog.writing(acting.actor, acting.now) as writing:
         for artifact in artifacts:
@@ -49,7 +50,7 @@ def take_leases(
                 artifact.artifact_id,
                 owner=owner,
                 host=acting.host,
-                expires_at=acting.now + TERM,
+                expires_at=_term_end(acting, until),
                 pid=holder.pid,
                 pid_started=holder.text,
                 command=command,
@@ -59,11 +60,19 @@ def take_leases(
     return LeaseSet(owner=owner, leases=tuple(leases))
 
 
-def renew_leases(catalog: Catalog, held: LeaseSet, *, acting: Acting) -> None:
-    """Extend the leases by a term. Not audited: it is a sign of life, and the grant and the end are what happened."""
+def renew_leases(catalog: Catalog, held: LeaseSet, *, acting: Acting, until: datetime | None = None) -> None:
+    """Extend the leases by a term, at most to `until`.
+
+    Not audited: it is a sign of life, and the grant and the end are what happened.
+    """
     with catalog.writing(acting.actor, acting.now) as writing:
         for lease in held.leases:
-            writing.renew_lease(lease.lease_id, owner=held.owner, expires_at=acting.now + TERM)
+            writing.renew_lease(lease.lease_id, owner=held.owner, expires_at=_term_end(acting, until))
+
+
+def _term_end(acting: Acting, until: datetime | None) -> datetime:
+    end = acting.now + TERM
+    return end if until is None else min(end, until)
 
 
 def release_leases(catalog: Catalog, held: LeaseSet, *, acting: Acting) -> None:

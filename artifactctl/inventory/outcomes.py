@@ -2,6 +2,7 @@
 
 import heapq
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from artifactctl.catalog.members import Member
@@ -11,7 +12,7 @@ from artifactctl.domain.observation import MemberDrift
 from artifactctl.domain.stock import Drifted, Registered, ScanReport, Strays, UncataloguedFile
 from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Entry
-from artifactctl.inventory.known import layout_of
+from artifactctl.inventory.known import is_announced, layout_of
 from artifactctl.inventory.naming import name_of
 from artifactctl.inventory.recording import NewArtifact, Recorder
 from artifactctl.inventory.tallies import KnownCopy, Measured, OpenTally, file_member, measure_file
@@ -181,12 +182,18 @@ class Outcomes:
             self._found_again.append(name)
         has_changed = measured.member_digest != replica.member_digest
         if accepted and new is not None and (has_changed or not drift.is_none):
+            if is_announced(known.artifact):
+                new = replace(new, unfinished=False)  # a person says what its writer no longer can
             self._recorder.replace_members(known, new, action=AuditAction.ARTIFACT_ACCEPT_DRIFT, drift=drift)
             self._drift.append(Drifted(name=name, path=_path_of(known), drift=drift, accepted=True))
         elif not known.artifact.sealed and new is not None:
+            if is_announced(known.artifact):
+                new = replace(new, unfinished=True)  # its writer says when it is complete, not how it looks
             if has_changed or not new.unfinished:
                 self._recorder.replace_members(known, new, action=AuditAction.ARTIFACT_GROW, drift=None)
                 self._grown.append(self._as_registered(new, name))
+        elif is_announced(known.artifact) and not known.artifact.sealed:
+            return  # what its writer adds to it is no drift
         elif not drift.is_none:
             self._drift.append(Drifted(name=name, path=_path_of(known), drift=drift, accepted=False))
         elif measured.fingerprint != replica.fingerprint or measured.allocated_bytes != replica.allocated_bytes:

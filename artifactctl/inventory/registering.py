@@ -41,15 +41,15 @@ def register(
     hold or none does. Relative paths among the statement's words start at `here`. OutsideRoots when the path lies below
     no managed root.
     """
-    target = _target(host, catalog, path)
-    meant = _meant(catalog, statement, here=here)
+    target = target_for(host, catalog, path)
+    meant = meant_by(catalog, statement, here=here)
     recorder = CatalogRecorder(catalog, target.root, hostname=host.identify().hostname, actor=actor, now=now)
     with catalog.reading() as reading:
         known = reading.artifact_at(target.root.root_id, target.relative)
     if known is not None and any(_is_here(replica, target) for replica in known.replicas):
         return _restate(catalog, recorder, known, statement, meant, now=now, actor=actor)
-    _refuse_part_of_another(catalog, target)
-    new = _measure(host, catalog, target, statement, progress)
+    refuse_part_of_another(catalog, target)
+    new = measure(host, catalog, target, statement, progress)
     listed = recorder.list_beforehand(new)
     with catalog.writing(actor, now) as writing:
         artifact = recorder.add_in(writing, new, listed, labels=dict(statement.labels))
@@ -64,26 +64,28 @@ def register(
             files=new.measured.files,
             member_digest=new.measured.member_digest,
         )
-        return _state(writing, recorder, artifact, statement, meant)
+        return state_in(writing, recorder, artifact, statement, meant)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Meant:
+class Meant:
     """The artifacts that a statement names."""
 
     inputs: tuple[Input, ...]
     superseded_id: int | None
 
 
-def _meant(catalog: Catalog, statement: Statement, *, here: bytes) -> _Meant:
+def meant_by(catalog: Catalog, statement: Statement, *, here: bytes) -> Meant:
+    """Find the artifacts that a statement names, before anything is written; UnknownObject otherwise."""
     superseded_id = None
     if statement.supersedes:
         with catalog.reading() as reading:
             superseded_id = find_artifact(reading, statement.supersedes, here=here).artifact_id
-    return _Meant(inputs=inputs_meant(catalog, statement.inputs, here=here), superseded_id=superseded_id)
+    return Meant(inputs=inputs_meant(catalog, statement.inputs, here=here), superseded_id=superseded_id)
 
 
-def _target(host: Host, catalog: Catalog, path: bytes) -> Target:
+def target_for(host: Host, catalog: Catalog, path: bytes) -> Target:
+    """Return the place that a path means, below a root that is there; OutsideRoots, UnfitRoot."""
     with catalog.reading() as reading:
         target = target_at(host, local_roots(host, reading), path)
     if not target.relative:
@@ -95,7 +97,7 @@ def _target(host: Host, catalog: Catalog, path: bytes) -> Target:
     return target
 
 
-def _refuse_part_of_another(catalog: Catalog, target: Target) -> None:
+def refuse_part_of_another(catalog: Catalog, target: Target) -> None:
     """Refuse a path that is, or holds, members of an artifact around it: no file is in two artifacts."""
     with catalog.reading() as reading:
         for artifact in reading.artifacts_above(target.root.root_id, target.relative):
@@ -120,9 +122,10 @@ def _is_here(replica: Replica, target: Target) -> bool:
     )
 
 
-def _measure(
+def measure(
     host: Host, catalog: Catalog, target: Target, statement: Statement, progress: Progress | None
 ) -> NewArtifact:
+    """Walk what is at the target and return it as the statement says it is; NothingThere without a file of its own."""
     if host.identity(target.absolute) is None:
         raise NothingThere(f"nothing is at {display_path(target.absolute)}", remedy="check the path")
     keeper = _KeepOne(target.relative)
@@ -149,7 +152,7 @@ def _restate(
     recorder: CatalogRecorder,
     known: Artifact,
     statement: Statement,
-    meant: _Meant,
+    meant: Meant,
     *,
     now: datetime,
     actor: str,
@@ -175,11 +178,11 @@ def _restate(
             tokens=artifact.tokens,
             records=artifact.records,
         )
-        return _state(writing, recorder, artifact, statement, meant)
+        return state_in(writing, recorder, artifact, statement, meant)
 
 
-def _state(
-    writing: Writing, recorder: CatalogRecorder, artifact: Artifact, statement: Statement, meant: _Meant
+def state_in(
+    writing: Writing, recorder: CatalogRecorder, artifact: Artifact, statement: Statement, meant: Meant
 ) -> Artifact:
     """Record inputs, successor and run within the caller's transaction."""
     artifact_id = artifact.artifact_id

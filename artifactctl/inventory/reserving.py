@@ -1,5 +1,6 @@
 """Reservations: bytes on a filesystem promised to somebody until a time; later plans respect them."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from artifactctl import audit
@@ -29,38 +30,67 @@ class NoRoom(Refused):
     """The bytes are no longer there to be promised."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promise:
+    """What somebody wants to be promised. `path` is where it will be written; `files` count against inodes."""
+
+    path: bytes
+    reserved_bytes: int
+    files: int
+    purpose: str
+    expires_at: datetime
+
+
 def reserve_for(catalog: Catalog, host: Host, plan: CapacityPlan, usage: VolumeUsage, *, acting: Acting) -> Reservation:
     """Promise the plan's peak; NoRoom when others have been promised it since the plan was made."""
+    promise = Promise(
+        path=usage.mount,
+        reserved_bytes=plan.peak_bytes,
+        files=plan.files,
+        purpose=_purpose(plan),
+        expires_at=expiry_of(plan),
+    )
+    return reserve(catalog, host, promise, usage, acting=acting)
+
+
+def reserve(catalog: Catalog, host: Host, promise: Promise, usage: VolumeUsage, *, acting: Acting) -> Reservation:
+    """Promise bytes on a volume; NoRoom, with what is missing, when they are not there or promised to others."""
     identity = host.identify()
     with catalog.writing(acting.actor, acting.now) as writing:
         promised = writing.reservations(acting.now, filesystem_uuid=usage.filesystem_uuid)
         headroom = measure_headroom(usage, now=acting.now, reservations=promised)
-        room_bytes, limited_by = headroom.binding(peak_bytes=plan.peak_bytes, files=plan.files)
-        if room_bytes < plan.peak_bytes:
+        room_bytes, limited_by = headroom.binding(peak_bytes=promise.reserved_bytes, files=promise.files)
+        if room_bytes < promise.reserved_bytes:
             raise NoRoom(
-                f"{format_bytes(plan.peak_bytes)} cannot be reserved: {format_bytes(room_bytes)} are left "
-                f"({limited_by})",
+                f"{format_bytes(promise.reserved_bytes)} cannot be reserved: {format_bytes(max(0, room_bytes))} are "
+                f"left ({limited_by}), {format_bytes(promise.reserved_bytes - room_bytes)} too little",
                 remedy="`artifactctl reservation ls` lists what is promised, `artifactctl reclaim` makes room",
             )
         reservation = writing.reserve(
             usage.filesystem_uuid,
             host_id=this_machine(writing, identity).host_id,
-            path=usage.mount,
-            reserved_bytes=plan.peak_bytes,
-            purpose=_purpose(plan),
-            expires_at=expiry_of(plan),
+            path=promise.path,
+            reserved_bytes=promise.reserved_bytes,
+            purpose=promise.purpose,
+            expires_at=promise.expires_at,
         )
         audit.append(
             writing.connection,
             acting.entry(
                 AuditAction.RESERVATION_MAKE,
-                path=usage.mount,
+                path=promise.path,
                 size_bytes=reservation.reserved_bytes,
                 reason=reservation.purpose,
                 evidence={"reservation": reservation.reservation_id, "until": reservation.expires_at.isoformat()},
             ),
         )
     return reservation
+
+
+def fill_reservation(catalog: Catalog, reservation_id: str, *, filled_bytes: int, acting: Acting) -> None:
+    """Record how much of it is written: from then on that counts as used, no longer as promised. Not audited."""
+    with catalog.writing(acting.actor, acting.now) as writing:
+        writing.fill_reservation(reservation_id, filled_bytes=filled_bytes)
 
 
 def _purpose(plan: CapacityPlan) -> str:

@@ -225,7 +225,7 @@ def forget_root(host: Host, catalog: Catalog, name: str, *, now: datetime, actor
     with catalog.writing(actor, now) as writing:
         root = writing.root(name)
         if root is None:
-            raise UnknownObject(f"there is no root named {name!r}", remedy="artifactctl root ls")
+            raise UnknownObject(f"there is no root named `{name}`", remedy="`artifactctl root ls` lists them")
         unfinished = [
             operation for operation in writing.operations(root_id=root.root_id) if operation.state not in _FINISHED
         ]

@@ -68,12 +68,21 @@ def target_at(host: Host, roots: tuple[Root, ...], path: bytes) -> Target:
                     f"{display_path(path)} is reached through the link {display_path(link)}",
                     remedy="give the path without links",
                 )
-            below = ManagedPath.within(root.path, absolute)
-            return Target(root=root, relative=below.relative)
+            return Target(root=root, relative=_below(root, absolute))
     raise OutsideRoots(
         f"{display_path(absolute)} lies below no managed root",
         remedy=f"artifactctl root add {display_path(_parent(absolute))}",
     )
+
+
+def _below(root: Root, absolute: bytes) -> bytes:
+    try:
+        return ManagedPath.within(root.path, absolute).relative
+    except ValueError as error:
+        raise UnfitRoot(
+            f"{display_path(absolute)} lies in the folder that artifactctl keeps for itself",
+            remedy="`artifactctl quarantine ls` shows what is set aside there",
+        ) from error
 
 
 def is_file(top: Listing) -> bool:

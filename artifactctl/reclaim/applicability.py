@@ -58,7 +58,7 @@ def steps_to_do(workplace: Workplace, plan: ReclaimPlan, *, resume: bool) -> tup
     left = tuple(index for index in range(len(plan.steps)) if index not in used)
     if used and not resume:
         raise StalePlan(
-            f"plan {plan.digest[:12]} was applied already ({len(used)} of {len(plan.steps)} steps)",
+            f"plan {plan.digest[:12]} was applied already (steps done: {len(used)} of {len(plan.steps)})",
             remedy="`artifactctl apply PLAN --resume` finishes an interrupted one; otherwise make a new plan",
         )
     return left

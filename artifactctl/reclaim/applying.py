@@ -37,7 +37,7 @@ def apply_plan(workplace: Workplace, plan: ReclaimPlan, *, reason: str, resume: 
             execution = StepExecution(workplace, plan, index, operation=operation, reason=reason)
             result = execution.run(locks[plan.steps[index].root_id])
             steps.append(result)
-            workplace.say(sentence_for(result))
+            _say_among_many(workplace, result, len(indexes))
         interrupted = len(steps) < len(indexes)
         if any(step.outcome is StepOutcome.FAILED for step in steps):
             end_what_failed(workplace, plan_roots(workplace, plan), locks)
@@ -131,7 +131,7 @@ def _purge(
             break
         result = _purge_measured(workplace, item, reason=reason, lock=locks[item.replica.root.root_id])
         steps.append(result)
-        workplace.say(sentence_for(result))
+        _say_among_many(workplace, result, len(items))
     mirror_operations(workplace, roots_of(items))
     expected = sum(s.expected_freed_bytes for s in steps)
     bounds = frozenset(_bound_of(workplace, item) for item in items)
@@ -188,6 +188,12 @@ def _measured(
         difference_bytes=-expected_bytes,
         interrupted=interrupted,
     )
+
+
+def _say_among_many(workplace: Workplace, result: StepResult, count: int) -> None:
+    """Tell how a step went while others follow; a single one is told by the result itself."""
+    if count > 1:
+        workplace.say(sentence_for(result))
 
 
 def sentence_for(result: StepResult) -> str:

@@ -17,6 +17,7 @@ from artifactctl.reclaim.candidates import Choice, candidate_for
 from artifactctl.reclaim.planning import Circumstances, Subject, make_plan
 from artifactctl.reclaim.survey import links_to, look, target_of, with_links
 from artifactctl.reclaim.workplace import Workplace
+from artifactctl.report.sizes import format_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +178,7 @@ def _least_regret(workplace: Workplace, reading: Reading, subjects: Sequence[Sub
     if not chosen and need > 0:
         most = sum(offer.freed_bytes for offer in offers)
         raise Refused(
-            f"everything that may go frees {most:,} bytes together, {need - most:,} bytes short of what is needed",
+            f"all that may go frees {format_bytes(most)}, {format_bytes(need - most)} short of what is needed",
             remedy="`artifactctl reclaim --dry-run` shows all of it, and what is kept and why",
         )
     order = {offer.name: place for place, offer in enumerate(sorted(offers, key=lambda o: o.regret))}

@@ -82,8 +82,20 @@ def record_restored(workplace: Workplace, item: Quarantined, place: ManagedPath,
 
 
 def _refuse_catalogued_place(writing: Writing, item: Quarantined, place: ManagedPath) -> None:
-    """Refuse a place at which the catalog knows something else, whatever is on disk, before anything moves."""
-    other = writing.artifact_at(item.replica.root.root_id, place.relative)
+    """Refuse a place at which, or around which, the catalog knows something else, before anything moves.
+
+    Inside another artifact it would be a stray; what lay inside one before may go back there.
+    """
+    root_id = item.replica.root.root_id
+    around = {outer.artifact_id: outer.name for outer in writing.artifacts_above(root_id, place.relative)}
+    before = {outer.artifact_id for outer in writing.artifacts_above(root_id, item.replica.relative)}
+    for artifact_id, name in around.items():
+        if artifact_id not in before:
+            raise Refused(
+                f"{item.artifact.name} was not put back: {display_path(place.absolute)} lies inside {name}",
+                remedy=f"`artifactctl quarantine restore {item.artifact.name} --to PATH` with a place outside of it",
+            )
+    other = writing.artifact_at(root_id, place.relative)
     mine = {item.replica.replica_id}
     if other is not None and any(
         r.relative == place.relative and r.replica_id not in mine and r.state is not ReplicaState.GONE

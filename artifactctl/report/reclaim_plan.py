@@ -7,9 +7,13 @@ from artifactctl.report.sizes import counted, format_bytes, format_bytes_both, f
 from artifactctl.report.tables import Document
 
 
-def plan_document(plan: ReclaimPlan, *, every_guard: bool = False) -> Document:
-    """Return the plan as lines; `every_guard` adds what each guard found about what would go."""
-    lines: list[str] = [f"reclaim plan {plan.digest[:12]}: nothing has been changed", ""]
+def plan_document(plan: ReclaimPlan, *, every_guard: bool = False, preview: bool = True) -> Document:
+    """Return the plan as lines; `every_guard` adds what each guard found about what would go.
+
+    `preview`: nothing follows; otherwise a question does.
+    """
+    head = f"reclaim plan {plan.digest[:12]}" + (": nothing has been changed" if preview else "")
+    lines: list[str] = [head, ""]
     for step in plan.steps:
         lines += _step_lines(plan, step, every_guard=every_guard)
     for item in plan.refused:

@@ -195,14 +195,13 @@ def _command_lines(aid: FirstAid) -> str:
         return (
             f"Nothing needs to be deleted for that; to see who keeps deleted files open:\n\n  {aid.suggested_command}"
         )
-    frees = format_bytes(aid.chosen_bytes)
+    said = f"This frees {format_bytes(aid.chosen_bytes)}."
     if aid.needed_bytes is not None:
-        enough = aid.chosen_bytes >= aid.needed_bytes
-        goal = f"of the {format_bytes_both(aid.needed_bytes)} that are needed"
-        said = f"This frees {frees} {goal}{'' if enough else ': not enough, but all there is'}."
-    else:
-        said = f"This frees {frees}."
-    return f"{said} It shows a plan and asks before it does anything:\n\n  {aid.suggested_command}"
+        needed = format_bytes_both(aid.needed_bytes)
+        is_enough = aid.chosen_bytes >= aid.needed_bytes
+        said = said[:-1] + (f"; {needed} are needed." if is_enough else f" of the {needed} needed: all there is.")
+    asks = "It shows what would happen and asks first; the bytes are free once it is purged, which it offers as well:"
+    return f"{said} {asks}\n\n  {aid.suggested_command}"
 
 
 def _command(command: str) -> str:

@@ -11,6 +11,7 @@ from artifactctl.domain.errors import UsageError
 from artifactctl.domain.observation import VolumeUsage
 from artifactctl.domain.text import display_path
 from artifactctl.report.rescue_values import Coverage, Filling, FirstAid, WriterSeen
+from artifactctl.report.sizes import counted
 from artifactctl.rescue.choosing import choose, command_for, look_at_openers, target_of
 from artifactctl.rescue.finds import Findings
 from artifactctl.rescue.judging import QUIET, Judge
@@ -130,5 +131,8 @@ def _blindness(watched: Watched) -> tuple[str, ...]:
     """Say whose processes could not be looked at: they may write and hold unseen."""
     uses, activity = watched.uses, watched.activity
     denied = max(uses.processes_denied if uses else 0, activity.processes_denied if activity else 0)
-    unseen = (f"{denied} processes of other users could not be looked at: what they write or hold is not named here",)
+    unseen = (
+        f"{counted(denied, 'process', 'processes')} of other users could not be looked at: "
+        "what they write or hold is not named here",
+    )
     return (*(unseen if denied else ()), *(uses.problems if uses else ()))

@@ -140,7 +140,8 @@ class Judge:
     def _unrest(self, find: Find) -> str:
         """Say what a removal will ask about: a change or a read within the quiet time; "" when there was none."""
         if not self._is_settled(find):
-            return f"; changed {format_duration(self.now - find.changed_at)} ago"
+            what = "moved, copied or given other attributes" if self._is_old_enough(find) else "changed"
+            return f"; {what} {format_duration(self.now - find.changed_at)} ago"
         if find.read_at is not None and self.now - find.read_at < self.quiet:
             return f"; read {format_duration(self.now - find.read_at)} ago"
         return ""

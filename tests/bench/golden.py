@@ -11,6 +11,7 @@ stream has no block. Where ARTIFACTCTL_UPDATE_GOLDEN=1 is set the file is rewrit
 """
 
 import os
+import pwd
 import re
 import shlex
 import subprocess
@@ -93,24 +94,40 @@ def _programs(command_line: CommandLine) -> Path:
     return folder
 
 
+DATE = r"\b20\d\d-\d\d-\d\d\b"
 INSTANT = r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?( ?UTC|Z|[+-]\d\d:?\d\d)?"
 SCRUBBED: Sequence[tuple[re.Pattern[str], str]] = (
     (re.compile(INSTANT), "<time>"),
+    (re.compile(DATE), "<date>"),
+    (re.compile(r"\b20\d{6}-[0-9a-f]{8}\b"), "<operation>"),
+    (re.compile(r"\bplan [0-9a-f]{12}\b"), "plan <hash>"),
     (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "<uuid>"),
     # 12 digits and more: a shortened digest is as random as a whole one. At least one letter, so no byte count.
     (re.compile(r"\b(?=[0-9]*[a-f])[0-9a-f]{12,128}\b"), "<hash>"),
     (re.compile(r"\b(pid|PID|process)([ =:]+)\d+\b"), r"\1\2<pid>"),
     (re.compile(r'("(?:pid|inode)": )\d+'), r"\1<number>"),
+    # What a look at all processes could see depends on who runs the tests, and where.
+    (re.compile(r"^(.*[✓✗?] not_held:? +).*", re.MULTILINE), r"\1<what was seen of the processes>"),
 )
 
 
 def scrub(text: str, command_line: CommandLine) -> str:
-    """Replace what differs from run to run: folders, instants, ids, digests, process numbers."""
-    for folder, name in ((command_line.cwd, "<work>"), (command_line.home, "<home>")):
-        text = text.replace(str(folder), name)
+    """Replace what differs from run to run: folders, people, instants, ids, digests, process numbers."""
+    text = "\n\n".join(_without_places(block, command_line) for block in text.split("\n\n"))
     for pattern, replacement in SCRUBBED:
         text = pattern.sub(replacement, text)
     return text
+
+
+def _without_places(block: str, command_line: CommandLine) -> str:
+    """Replace folders, actor and machine in a block of lines; columns that were as wide as these are drawn together."""
+    machine = os.uname().nodename
+    actor = f"{pwd.getpwuid(os.getuid()).pw_name}@{machine}"
+    named = block
+    for folder, name in ((command_line.cwd, "<work>"), (command_line.home, "<home>"), (actor, "<actor>")):
+        named = named.replace(str(folder), name)
+    named = re.sub(rf"(?<![\w./-]){re.escape(machine)}(?![\w./-])", "<host>", named)
+    return named if named == block else re.sub(r"(?<=\S) {3,}(?=\S)", "  ", named)
 
 
 def format_session(session: Session) -> str:

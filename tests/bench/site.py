@@ -80,11 +80,12 @@ class Site:
         return [path for folder in place.iterdir() if folder.is_dir() for path in folder.glob("content*")]
 
 
-def managed_site(volume: Volume, cli: WarmCommandLine) -> Site:
+def managed_site(volume: Volume, cli: WarmCommandLine, *, owner: int = 0) -> Site:
     """Make catalog and root on the volume, with files made a moment ago counting as settled."""
     root, outside = volume.mount / "data", volume.mount / "outside"
     root.mkdir()
     outside.mkdir()
+    os.chown(root, owner, owner)
     settle_at_once(cli)
     site = Site(root=root, outside=outside, cli=cli)
     site.done("init")

@@ -90,7 +90,7 @@ class WarmCommandLine(CommandLine):
     ) -> Outcome:
         """Run `artifactctl` with `words` to its end, as `CommandLine` does."""
         extra = {CLOCK_VARIABLE: str(self.clock_ahead.total_seconds())} if self.clock_ahead else {}
-        with tempfile.TemporaryDirectory(prefix="bench-streams-", dir=self.home) as folder:
+        with tempfile.TemporaryDirectory(prefix="bench-streams-") as folder:
             streams = {name: os.path.join(folder, name) for name in ("stdin", "stdout", "stderr")}
             for path in streams.values():
                 Path(path).touch(mode=0o666)

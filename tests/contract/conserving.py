@@ -4,10 +4,11 @@ import contextlib
 import itertools
 from collections.abc import Callable
 
-from hypothesis import HealthCheck, given, settings, strategies
+from hypothesis import given, settings, strategies
 
 from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.operations import JournalEvent
+from tests.contract.health import PER_WORKSHOP
 from tests.contract.workshop import Scene, Tree, Workshop, scene
 
 CALLS: dict[str, Callable[[Scene], object]] = {
@@ -43,7 +44,7 @@ class ConservationContract:
     """Every verb in every order."""
 
     @given(calls=strategies.lists(strategies.sampled_from(sorted(CALLS)), min_size=1, max_size=12))
-    @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=30, deadline=None, suppress_health_check=PER_WORKSHOP)
     def test_what_is_not_being_purged_stands_whole_at_exactly_one_place(
         self, workshop: Workshop, calls: list[str]
     ) -> None:

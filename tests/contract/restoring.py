@@ -1,10 +1,11 @@
 """Contract: putting back gives the same tree, and never at anybody's cost."""
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 from artifactctl.domain.operations import JournalEvent
 from artifactctl.hosts.protocol import PutBack
+from tests.contract.health import PER_WORKSHOP
 from tests.contract.trees import plant, trees
 from tests.contract.workshop import Scene, Workshop, scene
 
@@ -33,7 +34,7 @@ class RestoreContract:
         assert (record.at_original, record.original_matches, record.in_quarantine) == (True, True, False)
 
     @given(tree=trees)
-    @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=15, deadline=None, suppress_health_check=PER_WORKSHOP)
     def test_any_tree_comes_back_as_it_was(self, workshop: Workshop, tree: dict[bytes, bytes]) -> None:
         top = plant(workshop, tree)
         made = scene(workshop, top.rpartition(b"/")[2] + b"-root")

@@ -3,12 +3,13 @@
 import posixpath
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.identity import member_order
 from artifactctl.domain.members import member_digest
 from artifactctl.hosts.protocol import EntryType, Listing
+from tests.contract.health import PER_WORKSHOP
 from tests.contract.trees import plant, trees
 from tests.contract.workshop import Workshop, scene
 
@@ -116,7 +117,7 @@ class WalkContract:
         assert [entry.name for entry in listings[-1].entries] == [b"file"]
 
     @given(tree=trees)
-    @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=15, deadline=None, suppress_health_check=PER_WORKSHOP)
     def test_any_tree_is_reported_whole_and_once(self, workshop: Workshop, tree: dict[bytes, bytes]) -> None:
         top = plant(workshop, tree)
 
@@ -131,7 +132,7 @@ class WalkContract:
         assert {name: sizes[name] for name in tree} == {name: len(content) for name, content in tree.items()}
 
     @given(tree=trees)
-    @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=15, deadline=None, suppress_health_check=PER_WORKSHOP)
     def test_any_tree_has_the_member_digest_of_the_domain(self, workshop: Workshop, tree: dict[bytes, bytes]) -> None:
         made = scene(workshop, plant(workshop, {}).rpartition(b"/")[2] + b"-root")
         plant(workshop, tree, top=made.path)

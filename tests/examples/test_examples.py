@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from artifactctl.cli.settings import read_settings
+from artifactctl.configuration.settings import read_settings
 from tests.bench.command_line import CommandLine
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -8,8 +8,10 @@ import pytest
 
 from artifactctl.hosts.local import LocalHost
 from artifactctl.recognition.seen import join
+from artifactctl.recognition.sightings import Layout
 from artifactctl.rescue.finds import Find, Findings
 from artifactctl.rescue.searching import Search
+from tests.artifacts.checkpoints import hub_model
 from tests.bench import holders
 from tests.rescue.ground import checkpoint, dump, shard
 
@@ -148,6 +150,17 @@ def test_an_unfinished_search_says_where_it_stopped_and_counts_nothing_twice_or_
 
     assert whole.complete
     assert whole.unreached == ()
+
+
+def test_a_hub_cache_is_one_thing_with_its_blobs_and_links(tmp_path: Path) -> None:
+    cache = hub_model(tmp_path / "hub")
+    (tmp_path / "model").symlink_to(cache / "snapshots" / "a1b2c3")
+
+    found = search(tmp_path)
+
+    assert [(find.relative, find.layout) for find in found.finds] == [(b"hub/models--org--tiny", Layout.HUB_CACHE)]
+    assert found.finds[0].allocated_bytes == disk_usage(cache)
+    assert b"hub/models--org--tiny/snapshots/a1b2c3" in {p.target for p in found.pointers if p.relative == b"model"}
 
 
 def test_a_quarantine_below_is_no_find(tmp_path: Path) -> None:

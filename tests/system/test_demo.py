@@ -2,7 +2,9 @@
 
 import os
 import re
+import shutil
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -106,14 +108,14 @@ def test_interrupted_it_cleans_up_and_ends_with_130(cli, place, number, chapter)
     assert settled(lambda: mounts_of(place)) == []
 
 
-def test_killed_it_leaves_no_mount_and_no_loop_device(cli, place):
+def test_killed_it_leaves_no_mount_no_loop_device_and_no_file(cli, place):
     process = started_up_to(EARLY, cli, place)
     process.kill()
     process.communicate(timeout=60)
 
     assert settled(lambda: mounts_of(place)) == []
     assert settled(lambda: loop_devices_of(place)) == []
-    assert [sorted(os.listdir(left / "volume")) for left in place.iterdir()] == [[]]
+    assert [os.listdir(left) for left in place.iterdir()] == [[]]
 
 
 def test_a_reader_that_goes_away_ends_it_quietly_and_cleanly(cli, place):
@@ -139,6 +141,27 @@ def test_without_root_the_same_steps_run_small_and_it_says_so(cli_of_nobody):
     assert "data/hs-10k: purged" in told.stdout
     assert "the audit log is whole" in told.stdout
     assert os.listdir(cli_of_nobody.cwd) == []
+
+
+@pytest.fixture
+def without_mkfs_xfs():
+    """This machine as one without xfsprogs: the program is covered, in the sandbox's own mount table."""
+    program = shutil.which("mkfs.xfs", path="/usr/sbin:/sbin")
+    subprocess.run(["mount", "--bind", "/dev/null", program], check=True)
+    yield
+    subprocess.run(["umount", program], check=True)
+
+
+@pytest.mark.usefixtures("without_mkfs_xfs")
+def test_without_xfsprogs_it_names_the_package_and_runs_small(cli, place):
+    process = cli.start("demo", "--dir", place)
+    second_line = (process.stdout.readline(), process.stdout.readline())[1]
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+
+    assert b"mkfs.xfs is not installed (package xfsprogs)" in second_line
+    assert os.listdir(place) == []
+    assert mounts_of(place) == []
 
 
 def test_a_folder_where_nobody_may_write_is_a_clear_error(cli_of_nobody):

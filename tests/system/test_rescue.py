@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import pexpect
+import pexpect  # type: ignore[import-untyped]
 import pytest
 
 from tests.bench import holders
@@ -198,7 +198,7 @@ def test_what_the_line_suggests_is_purged_in_its_dialogue(cli: CommandLine, disk
     talk = pexpect.spawn(
         program[0],
         [*program[1:], *line.split()[1:]],
-        env={**cli.environment, "COLUMNS": "200"},  # type: ignore[arg-type]
+        env={**cli.environment, "COLUMNS": "200"},
         cwd=str(cli.cwd),
         timeout=60,
         encoding="utf-8",

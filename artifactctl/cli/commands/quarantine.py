@@ -2,7 +2,7 @@
 
 import click
 
-from artifactctl.cli.options import PATH
+from artifactctl.cli.options import ARTIFACT, PATH
 from artifactctl.cli.shared_options import Group
 from artifactctl.cli.wiring import Wiring, pass_wiring
 from artifactctl.domain.errors import ExitCode, UsageError
@@ -30,7 +30,7 @@ def ls(wiring: Wiring) -> None:
 
 
 @quarantine.command("restore", reasoned=True)
-@click.argument("names", nargs=-1, required=True, metavar="NAME|OPERATION...")
+@click.argument("names", nargs=-1, required=True, type=ARTIFACT, metavar="NAME|OPERATION...")
 @click.option("--to", type=PATH, help="Put it at this path below the same root instead of its old place.")
 @pass_wiring
 def restore(wiring: Wiring, names: tuple[str, ...], to: bytes | None) -> None:
@@ -49,7 +49,7 @@ def restore(wiring: Wiring, names: tuple[str, ...], to: bytes | None) -> None:
 
 
 @quarantine.command("purge", reasoned=True)
-@click.argument("names", nargs=-1, metavar="[NAME|OPERATION]...")
+@click.argument("names", nargs=-1, type=ARTIFACT, metavar="[NAME|OPERATION]...")
 @click.option("--expired", is_flag=True, help="Everything whose grace has passed.")
 @click.option("--dry-run", is_flag=True, help="Show what would be purged or kept, and why.")
 @pass_wiring
@@ -72,6 +72,6 @@ def purge(wiring: Wiring, names: tuple[str, ...], *, expired: bool, dry_run: boo
             "operation", payload=lambda: {"operation": "", "steps": []}, text=lambda: ["Nothing is past its grace."]
         )
         raise SystemExit(int(ExitCode.DONE))
-    reason = wiring.choices.reason or "purge of quarantine"
+    reason = wiring.choices.reason or "; ".join(dict.fromkeys(item.operation.reason for item in items))
     confirm_purge(wiring, items)
     carry_out(wiring, lambda workplace: applying.purge(workplace, items, reason=reason))

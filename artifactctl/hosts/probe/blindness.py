@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import pwd
+import shlex
 from typing import Any, Dict, List, NamedTuple, Optional
 
 from artifactctl.hosts.probe import mounts, processes
@@ -38,6 +40,24 @@ def in_first_pid_namespace() -> bool:
         return os.stat("/proc/self/ns/pid").st_ino == _FIRST_PID_NAMESPACE
     except FileNotFoundError:  # a kernel without PID namespaces has one only
         return True
+
+
+def belonging(count: int, relative: bytes, owner: int) -> str:
+    """Return how many files are not ours, with the path and the owner of the first."""
+    return f"{count} of them not ours, such as {os.fsdecode(relative) or 'the file itself'} of {_account(owner)}"
+
+
+def making_ours(path: bytes) -> str:
+    """Return the command that makes everything at `path` ours, so that the kernel answers."""
+    words = ["sudo", "chown", "-R", "-h", _account(os.geteuid()), os.fsdecode(path)]
+    return "`" + " ".join(shlex.quote(word) for word in words) + "`, or " + WITH_SUDO
+
+
+def _account(user: int) -> str:
+    try:
+        return pwd.getpwuid(user).pw_name
+    except KeyError:
+        return str(user)
 
 
 def foreign_processes(denied: int, inspected: int) -> List[Wire]:

@@ -29,6 +29,7 @@ class HolderLook(Visitor):
         self._holders: List[Wire] = []
         self._seen: Set[Tuple[str, bytes, Optional[int]]] = set()
         self._candidates = self._granted = self._refused = self._on_tape = 0
+        self._not_ours, self._first_not_ours = 0, (b"", 0)
         self._uses = UseTable()
         self._spots: List[Wire] = []
         self._locks = leases.LockTable(in_first_namespace=blindness.in_first_pid_namespace())
@@ -108,6 +109,10 @@ class HolderLook(Visitor):
             if not named:
                 text = "the kernel refused a write lease: somebody has it open"
                 self._hold(Use("kernel_lease", None, text), seen.relative)
+        if answer == leases.NO_ANSWER and seen.status.uid != os.geteuid():
+            if not self._not_ours:
+                self._first_not_ours = (seen.relative, seen.status.uid)
+            self._not_ours += 1
         if seen.status.inode in self._locks.holders or answer == leases.NO_ANSWER:
             self._ask_for_flock(seen)
 
@@ -163,7 +168,11 @@ class HolderLook(Visitor):
             text = f"the kernel gave no answer for {missing} of {self._candidates} files"
             if self._on_tape:
                 text += f", {self._on_tape} of them released to tape or cloud and not opened"
-            found.append(blindness.spot("no_lease", missing, text, blindness.WITH_SUDO))
+            settled = blindness.WITH_SUDO
+            if self._not_ours:
+                text += f", {blindness.belonging(self._not_ours, *self._first_not_ours)}"
+                settled = blindness.making_ours(self._location)
+            found.append(blindness.spot("no_lease", missing, text, settled))
         for text in uses.unreadable:
             found.append(blindness.spot("unreadable", 1, text, blindness.WITH_SUDO))
         return found

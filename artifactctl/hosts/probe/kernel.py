@@ -253,6 +253,15 @@ def rename_noreplace(old_dir_fd: int, old_name: bytes, new_dir_fd: int, new_name
         raise OSError(error.errno, error.strerror, os.fsdecode(old_name), None, os.fsdecode(new_name)) from None
 
 
+def filesystem_number(descriptor: int) -> int:
+    """Return the number of the filesystem's type, as statfs(2) lists them; OSError when it does not answer."""
+    answer = ctypes.create_string_buffer(256)
+    if _libc.fstatfs(ctypes.c_int(descriptor), answer) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return int(struct.unpack_from("=Q", answer.raw)[0]) & 0xFFFFFFFF
+
+
 def syncfs(descriptor: int) -> None:
     """Write the filesystem that holds `descriptor` to its device."""
     _call("syncfs", ctypes.c_int(descriptor))

@@ -16,6 +16,23 @@ _PSEUDO = (
 )
 NETWORK_TYPES = frozenset(_NETWORK.split())
 PSEUDO_TYPES = frozenset(_PSEUDO.split())
+# statfs(2); ext2, ext3 and ext4 share a number, and the youngest driver serves them all
+_TYPE_BY_NUMBER = {
+    0xEF53: "ext4",
+    0x58465342: "xfs",
+    0x9123683E: "btrfs",
+    0x01021994: "tmpfs",
+    0x794C7630: "overlay",
+    0x2FC12FC1: "zfs",
+    0xF2F52010: "f2fs",
+    0x6969: "nfs",
+    0xFF534D42: "cifs",
+    0xFE534D42: "smb3",
+    0x65735546: "fuse",
+    0x00C36400: "ceph",
+    0x0BD00BD0: "lustre",
+    0x01021997: "9p",
+}
 _ESCAPE = re.compile(rb"\\([0-7]{3})")
 
 
@@ -80,9 +97,35 @@ def parse(content: bytes) -> List[Mount]:
 
 
 def read(process: str = "self") -> List[Mount]:
-    """Return the mounts that `process` sees; OSError when its table cannot be read."""
+    """Return the mounts that `process` sees; OSError when its table cannot be read.
+
+    In a chroot whose top is no mount point our own table leaves out what `/` lies on: that is added, from the kernel's
+    answer about `/` itself.
+    """
     with open(f"/proc/{process}/mountinfo", "rb") as table:
-        return parse(table.read())
+        found = parse(table.read())
+    if process == "self" and not any(mount.point == b"/" for mount in found):
+        found.insert(0, _of_our_root())
+    return found
+
+
+def _of_our_root() -> Mount:
+    descriptor = os.open(b"/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        number = os.fstat(descriptor).st_dev
+        space = os.fstatvfs(descriptor)
+        return Mount(
+            kernel.table_mount_id(descriptor) or 0,
+            0,
+            f"{os.major(number)}:{os.minor(number)}",
+            b"/",
+            b"/",
+            frozenset((b"ro",) if space.f_flag & os.ST_RDONLY else (b"rw",)),
+            _TYPE_BY_NUMBER.get(kernel.filesystem_number(descriptor), "unknown"),
+            "",
+        )
+    finally:
+        os.close(descriptor)
 
 
 def lies_at_or_below(path: bytes, top: bytes) -> bool:

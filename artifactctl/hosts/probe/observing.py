@@ -19,6 +19,7 @@ from artifactctl.hosts.probe.walking import OWN_FOLDER, describe
 Wire = Dict[str, Any]
 _MARKER_FILE = OWN_FOLDER + b"/root.json"
 _LARGEST_MARKER_BYTES = 65536
+_NOTHING_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
 
 
 class _Place(NamedTuple):
@@ -41,17 +42,21 @@ class _MountedPlaces(Visitor):
 
 
 def identity_of(path: bytes) -> Optional[Wire]:
-    """Return the identity of what stands at the absolute `path`, which may be a link; None when nothing is there."""
+    """Return the identity of what stands at the absolute `path`, which may be a link; None when there is none."""
     folder, name = folders.split_path(path)
     try:
         parent = folders.open_folder(folder) if folder == b"/" else _open_following(folder)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
+    except OSError as error:
+        if error.errno in _NOTHING_THERE:
+            return None
+        raise
     try:
         status = kernel.statx(name, parent)
         return _identity(status, _filesystem_of(status, name, parent))
-    except FileNotFoundError:
-        return None
+    except OSError as error:
+        if error.errno in _NOTHING_THERE:
+            return None
+        raise
     finally:
         os.close(parent)
 
@@ -99,8 +104,10 @@ def first_link(path: bytes) -> Optional[bytes]:
             walked += b"/" + part
             try:
                 following = os.open(part, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=current)
-            except (FileNotFoundError, NotADirectoryError):
-                return None
+            except OSError as error:
+                if error.errno in _NOTHING_THERE:
+                    return None
+                raise
             os.close(current)
             current = following
             if kernel.statx(b"", current).is_symlink:

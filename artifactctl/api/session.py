@@ -1,0 +1,241 @@
+"""A session: one catalog, this machine, one program."""
+
+import os
+import secrets
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from artifactctl.api.leases import HeldLease
+from artifactctl.domain.artifacts import Artifact, ArtifactKind, Reservation, Run, RunState
+from artifactctl.domain.errors import UsageError
+
+if TYPE_CHECKING:
+    from artifactctl.catalog import Catalog
+    from artifactctl.hosts.protocol import Host
+    from artifactctl.inventory.acting import Acting
+
+PathLike = bytes | str | os.PathLike[str]
+
+
+def open_session(
+    *,
+    catalog: str | Path | None = None,
+    clock: Callable[[], datetime] | None = None,
+    actor: str = "",
+    environment: Mapping[str, str] | None = None,
+    working_directory: Path | None = None,
+) -> "Session":
+    """Open the catalog that a person on this machine would mean, or the one at `catalog` (a path or a database URL).
+
+    `clock` is the machine's own unless given; `actor` is the account that runs this. UsageError when there is no
+    catalog: making one is a person's decision.
+    """
+    from artifactctl.catalog import open_catalog
+    from artifactctl.configuration.account import login_name, stand_in_machine_id
+    from artifactctl.configuration.location import locate_catalog
+    from artifactctl.configuration.settings import read_settings
+    from artifactctl.hosts.local import LocalHost
+
+    around = os.environ if environment is None else environment
+    folder = working_directory or Path.cwd()
+    settings = read_settings(working_directory=folder, environment=around)
+    where = locate_catalog(None if catalog is None else str(catalog), around, settings)
+    host = LocalHost(stand_in_machine_id=stand_in_machine_id(around))
+    now = clock or host.now
+    return Session(
+        catalog=open_catalog(where.location, now=now()),
+        host=host,
+        clock=now,
+        actor=actor or f"{login_name(around)}@{host.identify().hostname}",
+        working_directory=os.fsencode(folder),
+    )
+
+
+class Session:
+    """What a program may ask for; a context manager that closes the catalog. Get one from `open_session`.
+
+    Artifacts are named as on the command line: by name, or by path.
+    """
+
+    def __init__(
+        self,
+        *,
+        catalog: "Catalog",
+        host: "Host",
+        clock: Callable[[], datetime],
+        actor: str,
+        working_directory: bytes,
+    ) -> None:
+        self._catalog = catalog
+        self._host = host
+        self._clock = clock
+        self._actor = actor
+        self._here = working_directory
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the catalog."""
+        self._catalog.close()
+
+    def artifact(self, name: str) -> Artifact:
+        """Return what is known by a name or at a path; UsageError with the nearest names when nothing is."""
+        from artifactctl.inventory.finding import find_artifact
+
+        with self._catalog.reading() as reading:
+            return find_artifact(reading, name, here=self._here)
+
+    def reserve(
+        self, path: PathLike, *, reserved_bytes: int, purpose: str, until: datetime, files: int = 1
+    ) -> Reservation:
+        """Have bytes promised on the volume of `path` until then; later plans and reservations respect it.
+
+        Refused, with what is missing, when they are not there or promised to others.
+        """
+        from artifactctl.inventory.reserving import Promise, reserve
+
+        if reserved_bytes <= 0 or files < 0:
+            raise UsageError(f"{reserved_bytes} bytes in {files} files cannot be reserved", remedy="ask for some bytes")
+        self._require_future(until)
+        place = self._absolute(path)
+        promise = Promise(path=place, reserved_bytes=reserved_bytes, files=files, purpose=purpose, expires_at=until)
+        return reserve(self._catalog, self._host, promise, self._host.usage(place), acting=self._acting())
+
+    def fill(self, reservation: Reservation, *, filled_bytes: int) -> None:
+        """Say how much of it is written by now, in all: that is used, no longer promised."""
+        from artifactctl.inventory.reserving import fill_reservation
+
+        if filled_bytes < 0:
+            raise UsageError(f"{filled_bytes} bytes cannot have been written", remedy="count what is on disk")
+        acting = self._acting()
+        fill_reservation(self._catalog, reservation.reservation_id, filled_bytes=filled_bytes, acting=acting)
+
+    def release(self, reservation: Reservation) -> None:
+        """Give what is left of it back; UsageError when it has ended before."""
+        from artifactctl.inventory.reserving import release_reservation
+
+        release_reservation(self._catalog, reservation.reservation_id, acting=self._acting())
+
+    def lease(self, names: Sequence[str], *, until: datetime, renew_every: timedelta | None = None) -> HeldLease:
+        """Have the artifacts kept while this program uses them, at most until then; all of them or none.
+
+        The leases begin here; `with` renews them in the background and gives them back at its end.
+        """
+        from artifactctl.inventory.finding import find_artifacts
+        from artifactctl.inventory.leasing import RENEW_EVERY, take_leases
+        from artifactctl.inventory.process_identity import this_process
+
+        if not names:
+            raise UsageError("no artifact was named", remedy="name what is used")
+        self._require_future(until)
+        with self._catalog.reading() as reading:
+            artifacts = find_artifacts(reading, names, here=self._here)
+        held = take_leases(
+            self._catalog,
+            artifacts,
+            owner=secrets.token_hex(16),
+            holder=this_process(self._host.identify()),
+            command=shlex.join(sys.argv),
+            acting=self._acting(),
+            until=until,
+        )
+        every = renew_every or RENEW_EVERY
+        return HeldLease(self._catalog, held, acting_now=self._acting, until=until, renew_every=every)
+
+    def register(
+        self,
+        path: PathLike,
+        *,
+        kind: ArtifactKind,
+        name: str = "",
+        inputs: Sequence[str] = (),
+        tokens: int | None = None,
+        records: int | None = None,
+        labels: Mapping[str, str] | None = None,
+        run: Run | None = None,
+        building: bool = False,
+    ) -> Artifact:
+        """Catalog what is at `path`; `inputs` are `NAME[:ROLE]`. With `building` it is about to be written: seal it.
+
+        Refused when another artifact lives there, UsageError when the path lies below no managed root.
+        """
+        from artifactctl.inventory.building import announce
+        from artifactctl.inventory.registering import Statement, register
+        from artifactctl.inventory.running import add_output
+
+        statement = Statement(
+            kind=kind, name=name, inputs=tuple(inputs), tokens=tokens, records=records, labels=dict(labels or {})
+        )
+        record = announce if building else register
+        place = self._absolute(path)
+        now = self._clock()
+        artifact = record(self._host, self._catalog, place, statement, now=now, actor=self._actor, here=self._here)
+        if run is not None:
+            add_output(self._catalog, run, artifact, acting=self._acting())
+        return artifact
+
+    def seal(self, artifact: Artifact, *, tokens: int | None = None, records: int | None = None) -> Artifact:
+        """Say that an artifact registered as building is complete: it is measured, and its members are fixed."""
+        from artifactctl.inventory.building import seal
+
+        return seal(
+            self._host,
+            self._catalog,
+            artifact,
+            tokens=tokens,
+            records=records,
+            now=self._clock(),
+            actor=self._actor,
+        )
+
+    def start_run(self, stage: str, *, inputs: Sequence[str] = (), command: str = "") -> Run:
+        """Record that a stage (`respond`, `merge`, `vocab`, `extraction`, `training`) has begun."""
+        from artifactctl.inventory.finding import find_artifacts
+        from artifactctl.inventory.running import start_run
+
+        with self._catalog.reading() as reading:
+            artifacts = find_artifacts(reading, inputs, here=self._here)
+        words = command or shlex.join(sys.argv)
+        return start_run(self._catalog, stage, inputs=artifacts, command=words, acting=self._acting())
+
+    def finish_run(
+        self,
+        run: Run,
+        *,
+        state: RunState = RunState.SUCCEEDED,
+        cost_gpu_hours: float | None = None,
+        cost_usd: float | None = None,
+    ) -> Run:
+        """Record how a run ended and what doing it again would cost; Refused when it had ended before."""
+        from artifactctl.inventory.running import finish_run
+
+        if state is RunState.RUNNING:
+            raise UsageError("a run that is over is not running", remedy="say whether it succeeded or failed")
+        return finish_run(
+            self._catalog, run, state=state, cost_gpu_hours=cost_gpu_hours, cost_usd=cost_usd, acting=self._acting()
+        )
+
+    def _acting(self) -> "Acting":
+        from artifactctl.inventory.acting import Acting
+
+        return Acting(actor=self._actor, host=self._host.identify().hostname, now=self._clock())
+
+    def _absolute(self, path: PathLike) -> bytes:
+        return os.path.normpath(os.path.join(self._here, os.fsencode(path)))
+
+    def _require_future(self, until: datetime) -> None:
+        if until.utcoffset() is None:
+            raise UsageError(f"{until} has no time zone", remedy="give an aware instant")
+        if until <= self._clock():
+            raise UsageError(f"{until.isoformat()} has passed", remedy="give an instant to come")
