@@ -23,8 +23,8 @@ from artifactctl.domain.results import StepResult
 from artifactctl.domain.verdicts import Clearance, Evidence, Verdict, may_remove
 from artifactctl.guards import evaluate
 from artifactctl.hosts.protocol import ManifestNote, PutBack, RootLock, SetAside
+from artifactctl.inventory.candidates import Choice, candidate_for
 from artifactctl.inventory.kinship import Freshness
-from artifactctl.reclaim.candidates import Choice, candidate_for
 from artifactctl.reclaim.second_look import second_look
 from artifactctl.reclaim.survey import links_to, look, target_of, with_links
 from artifactctl.reclaim.used_steps import step_was_abandoned

@@ -22,8 +22,8 @@ from artifactctl.domain.verdicts import Evidence, Verdict, may_remove
 from artifactctl.guards import evaluate
 from artifactctl.guards.wording import first_of
 from artifactctl.hosts.protocol import PurgeResult, RootLock
+from artifactctl.inventory.candidates import Choice, candidate_for
 from artifactctl.inventory.kinship import Freshness
-from artifactctl.reclaim.candidates import Choice, candidate_for
 from artifactctl.reclaim.importing import IMPORTED_BY_NOBODY
 from artifactctl.reclaim.quarantined import Quarantined
 from artifactctl.reclaim.survey import links_to, look_quarantined, target_of, with_links
