@@ -25,7 +25,7 @@ from artifactctl.hosts.protocol import Host, Marker, Placement
 from artifactctl.inventory.acting import Acting
 from artifactctl.inventory.finding import roots_above
 from artifactctl.inventory.registering import Statement, register
-from artifactctl.inventory.roots import add_root, fit_path, overlapping, this_host
+from artifactctl.inventory.roots import add_root, fit_path, overlapping, refuse_inside_another, this_host
 from artifactctl.reclaim.preparing import live_replica
 
 _MEMORY = Path("/dev/shm")
@@ -122,6 +122,7 @@ def _cover(
     )
     with trial.writing(acting.actor, acting.now) as writing:
         overlapping(writing, parent, machine.machine_id)
+        refuse_inside_another(host, parent)
         known = this_host(writing, machine.hostname, machine.machine_id)
         writing.add_root(replace(root, host_id=known.host_id))
     markers[parent] = Marker(
