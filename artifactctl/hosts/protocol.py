@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
-from artifactctl.domain.activity import Growth, VolumeActivity
+from artifactctl.domain.activity import VolumeActivity
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.identity import FileIdentity, HostIdentity, ManagedPath
 from artifactctl.domain.observation import HolderReport, Observation, Referrer, VolumeUsage
@@ -206,10 +206,6 @@ class Host(Protocol):
 
     def activity(self, path: bytes, *, seconds: float) -> VolumeActivity:
         """Return who writes to the volume that holds `path`, measured for `seconds`."""
-        ...
-
-    def growth(self, path: bytes, *, seconds: float, recent_seconds: float = 600.0) -> Growth:
-        """Return how the files below `path` grow, measured for `seconds`."""
         ...
 
     def held_by_deleted(self, path: bytes) -> tuple[DeletedHolder, ...]:
