@@ -1,18 +1,25 @@
-"""Writing a file that a person asked for by name."""
+"""Writing a file that a person asked for by name: over an earlier one of the same sort, never over anything else."""
 
 import os
+import re
+import stat
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 
-from artifactctl.domain.errors import UsageError
+from artifactctl.domain.errors import Refused, UsageError
 
 READABLE_BY_ALL = 0o644
+_HEAD_BYTES = 4096
+_BEGINNING_BYTES = 8
+_NAMED = re.compile(rb"artifactctl(_|[ .][a-z-]+)")
 
 
 def save_text(path: bytes, text: str) -> None:
-    """Write the text durably; UsageError when the place cannot be written."""
+    """Write the text durably; UsageError when the place cannot be written, Refused when something else is there."""
     place = Path(os.fsdecode(path))
     try:
+        _require_of_one_sort(place, text)
         with place.open("w", encoding="utf-8") as file:
             file.write(text + "\n")
             file.flush()
@@ -26,15 +33,19 @@ def save_text(path: bytes, text: str) -> None:
 def save_stream(path: bytes, pieces: Iterable[str]) -> None:
     """Write the pieces one after the other; the file is there, or replaced, only once it is complete.
 
-    The file beside it has another ending until then: collectors read whatever ends in `.prom`.
+    The file beside it has another ending until then: collectors read whatever ends in `.prom`. Refused when something
+    else is there.
     """
     from artifactctl.catalog.publishing import partial_file, publish_over
 
     place = Path(os.fsdecode(path))
+    coming = iter(pieces)
+    first = next(coming, "")
     try:
+        _require_of_one_sort(place, first)
         with partial_file(place, mode=0o666) as partial:
             with partial.open("w", encoding="utf-8") as file:
-                for piece in pieces:
+                for piece in chain((first,), coming):
                     file.write(piece)
             partial.chmod(READABLE_BY_ALL)  # a collector of figures runs as another user
             publish_over(partial, place)
@@ -42,3 +53,33 @@ def save_stream(path: bytes, pieces: Iterable[str]) -> None:
         raise UsageError(
             f"{place} cannot be written: {error.strerror}", remedy="name a file in a folder that may be written to"
         ) from error
+
+
+def _require_of_one_sort(place: Path, text: str) -> None:
+    """Refuse to write over a file that does not begin as `text` does: a shard, the catalog, somebody's notes.
+
+    What is no regular file (a terminal, a pipe) holds nothing to lose.
+    """
+    try:
+        there = place.stat()
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(there.st_mode) or not there.st_size:
+        return
+    with place.open("rb") as file:
+        if _is_of_one_sort(file.read(_HEAD_BYTES), text.encode("utf-8", "replace")[:_HEAD_BYTES]):
+            return
+    raise Refused(
+        f"{place} is there already, was not written by this command, and stays as it is", remedy="name another file"
+    )
+
+
+def _is_of_one_sort(there: bytes, coming: bytes) -> bool:
+    """Whether both begin alike and name the same schema or title, or, where none is named, have the same first line.
+
+    The audit export names none: the first event of a log never changes.
+    """
+    named = _NAMED.search(coming)
+    if named is None:
+        return there.partition(b"\n")[0] == coming.partition(b"\n")[0]
+    return there[:_BEGINNING_BYTES] == coming[:_BEGINNING_BYTES] and named[0] in there

@@ -9,6 +9,7 @@ import pytest
 from artifactctl.domain.errors import Busy, HostFailure
 from artifactctl.domain.operations import JournalEvent
 from artifactctl.hosts.local import LocalHost
+from artifactctl.hosts.probe import kernel, manifest
 
 from .act_child import start_act
 from .act_ground import managed, picture, plant
@@ -305,3 +306,44 @@ def test_an_immutable_member_stays_and_is_reported(ground):
     assert result.errors == ("rows_0-5000/data_1.ckpt: Operation not permitted",)
     assert sorted(picture(quarantined(ground))) == [b"", b"rows_0-5000", b"rows_0-5000/data_1.ckpt"]
     assert ground.purge().complete
+
+
+@pytest.mark.parametrize("name", [b"../../../../victim", b"..", b".", b"rows_0-5000/data_1.ckpt"])
+def test_a_manifest_that_leads_out_of_its_folder_permits_no_purge(ground, name):
+    """Who owns the root may write there, and somebody else with more rights may be the one who purges."""
+    plant(ground.at("old"))
+    victim = ground.at("victim")
+    with open(victim, "wb") as file:
+        file.write(b"precious")
+    ground.condemn("old")
+    forge(ground, lambda members, there: [members[0], there._replace(name=name), *members[1:]], victim)
+
+    with pytest.raises(HostFailure, match="manifest of operation op1 is damaged"):
+        ground.purge()
+
+    assert os.path.exists(victim)
+    assert len(picture(quarantined(ground))) > 1
+
+
+def test_a_manifest_whose_members_lie_in_no_folder_permits_no_purge(ground):
+    plant(ground.at("old"))
+    ground.condemn("old")
+    forge(ground, lambda members, there: [members[0], members[1]._replace(depth=7), *members[2:]], ground.at("old"))
+
+    with pytest.raises(HostFailure, match="lies in no folder before it"):
+        ground.purge()
+
+
+def forge(ground, change, path):
+    """Write the manifest of op1 anew, whole in itself, as `change(members, member for path)` wants it."""
+    there = manifest.Member(1, "f", 0, None, 0, 0, 0, 0, 1, b"-", b"")
+    if os.path.exists(path):
+        status = kernel.statx(path, -100)
+        facts = (status.inode, status.birth_ns, status.size, status.allocated_bytes)
+        there = manifest.Member(1, "f", *facts, status.modified_ns, status.changed_ns, status.links, b"-", b"")
+    folder = os.open(ground.quarantine("op1.purging"), os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        members = list(manifest.read(folder, "op1"))
+        manifest.write(folder, "op1", iter(change(members, there)), lambda member: None)
+    finally:
+        os.close(folder)

@@ -105,7 +105,7 @@ STRIDE = int(os.environ.get("BENCH_KILL_STRIDE", "11"))
 def test_a_kill_at_any_flush_rename_or_unlink_of_journal_or_catalog_loses_nothing(
     sites: dict[FilesystemKind, Site], act: str
 ) -> None:
-    """Between the numbered points lie the catalog's commits; every so many calls (BENCH_KILL_STRIDE) one is the last."""
+    """Between the numbered points lie the catalog's commits; every so often (BENCH_KILL_STRIDE) a call is the last."""
     site = sites[FilesystemKind.EXT4]
     for number in range(1, 500, STRIDE):
         folder = f"{act}-flush-{number}"

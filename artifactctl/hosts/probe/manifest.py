@@ -57,8 +57,10 @@ def encode(member: Member) -> bytes:
 
 
 def decode(head: bytes, link_target: bytes) -> Member:
-    """Return the member of a record's two parts; ValueError when it is none."""
+    """Return the member of a record's two parts; ValueError when it is none, or its name could lead elsewhere."""
     depth, kind, inode, birth, size, allocated, modified, changed, links, name = head.split(b" ", 9)
+    if b"/" in name or name in (b"", b".", b"..") or int(depth) < 0:
+        raise ValueError(f"{name!r} names no entry of a folder")
     return Member(
         int(depth),
         kind.decode(),
@@ -158,6 +160,7 @@ def read(folder_fd: int, operation: str) -> Iterator[Member]:
     if next(records, None) != (b"%s %s" % (_SCHEMA, operation.encode()), b""):
         raise _damaged(operation, "its beginning is not that of this operation's manifest")
     digest.update(b"%s %s\0\0" % (_SCHEMA, operation.encode()))
+    deepest = 0
     for count, (head, link_target) in enumerate(records):
         if head.startswith(b"end "):
             if head != b"end %d %s" % (count, digest.hexdigest().encode()):
@@ -168,6 +171,9 @@ def read(folder_fd: int, operation: str) -> Iterator[Member]:
             member = decode(head, link_target)
         except ValueError as error:
             raise _damaged(operation, f"member {count} is unreadable") from error
+        if not (1 if count else 0) <= member.depth <= deepest:
+            raise _damaged(operation, f"member {count} lies in no folder before it")
+        deepest = member.depth + (member.kind == "d")
         yield member
     raise _damaged(operation, "its end is missing")
 
