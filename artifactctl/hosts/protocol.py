@@ -180,7 +180,9 @@ class Host(Protocol):
     def walk(self, path: bytes) -> Iterator[Listing]:
         """Yield the folders below `path`, depth first in byte order, top first; follows no link, crosses no mount.
 
-        Skips the `.artifactctl` folder at the top of a root. A file as `path` yields one listing with itself as entry.
+        Skips the `.artifactctl` folder at the top of a root and, anywhere, folders in which something was set aside
+        beside its old place (`.artifactctl-quarantine-<operation>`); `observe` sees those inside its target. A
+        file as `path` yields one listing with itself as entry.
         """
         ...
 
