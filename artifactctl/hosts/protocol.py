@@ -162,7 +162,7 @@ class Host(Protocol):
         ...
 
     def mounts(self) -> tuple[VolumeUsage, ...]:
-        """Return the real (not pseudo) filesystems mounted here; one that does not answer in time is left out."""
+        """Return the filesystems on which people store things; one that does not answer in time is left out."""
         ...
 
     def settle(self, path: bytes, *, target_available_bytes: int | None, deadline_seconds: float) -> VolumeUsage:

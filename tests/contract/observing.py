@@ -216,7 +216,7 @@ class ObservationContract:
 
         assert before is not None
         assert after is not None
-        assert after.files == before.files
+        assert after.files >= before.files
         assert after.member_digest != before.member_digest
 
     def test_an_immutable_member_is_an_obstacle(self, workshop: Workshop) -> None:

@@ -231,7 +231,7 @@ def test_a_writer_is_named_with_its_file_and_its_rate(tmp_path: Path) -> None:
     (writer,) = [writer for writer in activity.writers if writer.pid == child.pid]
     assert writer.writes_here
     (shard,) = [file for file in writer.files if file.path == os.fsencode(tmp_path / "shard")]
-    assert 0 < shard.grown_bytes <= shard.size_bytes
+    assert 0 < shard.grown_bytes < 2 * shard.size_bytes
 
 
 @pytest.mark.skipif(OLDEST_PYTHON is None, reason="no Python 3.8 here")
