@@ -1,7 +1,6 @@
 """What a machine is writing, measured over a few seconds."""
 
 from dataclasses import dataclass
-from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,22 +38,3 @@ class VolumeActivity:
     def filling_bytes_per_second(self) -> float:
         """How fast the volume lost available bytes; negative while it gains some."""
         return (self.available_before_bytes - self.available_after_bytes) / self.seconds
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Growth:
-    """How one folder grew during `seconds`, in bytes on disk; `recent_bytes` lie in files modified lately."""
-
-    before_bytes: int
-    after_bytes: int
-    seconds: float
-    newest_at: datetime | None
-    newest_path: bytes
-    recent_bytes: int
-    recent_seconds: float
-    problems: tuple[str, ...] = ()
-
-    @property
-    def bytes_per_second(self) -> float:
-        """The rate during the sample."""
-        return (self.after_bytes - self.before_bytes) / self.seconds

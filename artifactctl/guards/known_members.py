@@ -17,7 +17,7 @@ class KnownMembers:
     def check(self, candidate: Candidate, observation: Observation) -> Evidence:
         """Return unknown when part of the tree was unreadable or was not compared with the catalog."""
         if observation.tree is None or observation.drift is None:
-            return self._unknown("the members were not compared with the catalog")
+            return self._unknown("the members could not be compared with the catalog")
         if observation.tree.problems:
             return self._unknown(f"part of the tree could not be read: {observation.tree.problems[0]}")
         drift = observation.drift

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 
-from artifactctl.domain.activity import Growth, VolumeActivity
+from artifactctl.domain.activity import VolumeActivity
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.errors import HostDenied, HostFailure
 from artifactctl.domain.identity import FileIdentity, HostIdentity, ManagedPath
@@ -131,11 +131,6 @@ class LocalLook:
         """Return who writes to the volume that holds `path`, measured for `seconds`."""
         with _as_host_failure("watch the writers to", path):
             return sightings.volume_activity(activity.sample_growth(path, seconds))
-
-    def growth(self, path: bytes, *, seconds: float, recent_seconds: float = 600.0) -> Growth:
-        """Return how the files below `path` grow, measured for `seconds`."""
-        with _as_host_failure("measure the growth of", path):
-            return sightings.growth(activity.growth_of(path, seconds, recent_seconds))
 
     def held_by_deleted(self, path: bytes) -> tuple[DeletedHolder, ...]:
         """Return the deleted files on the filesystem of `path` that some process still has open."""

@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
-from artifactctl.domain.activity import Growth, VolumeActivity
+from artifactctl.domain.activity import VolumeActivity
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.identity import FileIdentity, HostIdentity, ManagedPath
 from artifactctl.domain.observation import HolderReport, Observation, Referrer, VolumeUsage
@@ -162,7 +162,7 @@ class Host(Protocol):
         ...
 
     def mounts(self) -> tuple[VolumeUsage, ...]:
-        """Return the real (not pseudo) filesystems mounted here; one that does not answer in time is left out."""
+        """Return the filesystems on which people store things; one that does not answer in time is left out."""
         ...
 
     def settle(self, path: bytes, *, target_available_bytes: int | None, deadline_seconds: float) -> VolumeUsage:
@@ -180,7 +180,9 @@ class Host(Protocol):
     def walk(self, path: bytes) -> Iterator[Listing]:
         """Yield the folders below `path`, depth first in byte order, top first; follows no link, crosses no mount.
 
-        Skips the `.artifactctl` folder at the top of a root. A file as `path` yields one listing with itself as entry.
+        Skips the `.artifactctl` folder at the top of a root and, anywhere, folders in which something was set aside
+        beside its old place (`.artifactctl-quarantine-<operation>`); `observe` sees those inside its target. A
+        file as `path` yields one listing with itself as entry.
         """
         ...
 
@@ -206,10 +208,6 @@ class Host(Protocol):
 
     def activity(self, path: bytes, *, seconds: float) -> VolumeActivity:
         """Return who writes to the volume that holds `path`, measured for `seconds`."""
-        ...
-
-    def growth(self, path: bytes, *, seconds: float, recent_seconds: float = 600.0) -> Growth:
-        """Return how the files below `path` grow, measured for `seconds`."""
         ...
 
     def held_by_deleted(self, path: bytes) -> tuple[DeletedHolder, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from artifactctl.domain.activity import GrowingFile, Growth, VolumeActivity, Writer
+from artifactctl.domain.activity import GrowingFile, VolumeActivity, Writer
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.identity import FileIdentity
 from artifactctl.domain.observation import (
@@ -282,18 +282,4 @@ def volume_activity(wire: Wire) -> VolumeActivity:
             )
             for item in wire["writers"]
         ),
-    )
-
-
-def growth(wire: Wire) -> Growth:
-    """Return how a folder grew during a sample."""
-    return Growth(
-        before_bytes=wire["before_bytes"],
-        after_bytes=wire["after_bytes"],
-        seconds=wire["seconds"],
-        newest_at=instant(wire["newest_ns"]) if wire["newest_ns"] else None,
-        newest_path=os.fsencode(wire["newest_path"]),
-        recent_bytes=wire["recent_bytes"],
-        recent_seconds=wire["recent_seconds"],
-        problems=tuple(wire["problems"]),
     )

@@ -12,6 +12,7 @@ from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.errors import ArtifactctlError, ExitCode, HostFailure, Refused
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.acting import Acting
+from artifactctl.inventory.machines import roots_here
 from artifactctl.inventory.standing import problem_with
 from artifactctl.report.json_values import dump, json_path
 from artifactctl.report.promises import hold_payload
@@ -80,10 +81,9 @@ def release_holds(catalog: Catalog, host: Host, artifact: Artifact, *, reason: s
 
 def mirror_holds(catalog: Catalog, host: Host, roots: Iterable[Root]) -> None:
     """Write the holds in force below each root of this machine into the root; NotMirrored names what failed."""
-    machine = host.identify().machine_id
     with catalog.reading() as reading:
-        here = {known.host_id for known in reading.hosts() if known.machine_id == machine and not known.address}
-        contents = {root: holds_below(reading, root) for root in roots if root.host_id in here}
+        here = {root.root_id for root in roots_here(reading, host.identify())}
+        contents = {root: holds_below(reading, root) for root in roots if root.root_id in here}
     failed = []
     for root, content in contents.items():
         # What another epoch mirrored there may name holds that this catalog has never heard of: it stays.

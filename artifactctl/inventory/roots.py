@@ -10,12 +10,14 @@ from artifactctl.catalog.failures import UnknownObject
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.audit import AuditAction, AuditEntry
 from artifactctl.domain.errors import HostFailure, UsageError
+from artifactctl.domain.identity import HostIdentity
 from artifactctl.domain.ledger import KnownHost, KnownVolume
 from artifactctl.domain.observation import VolumeUsage
 from artifactctl.domain.operations import JournalEvent
 from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Host, Marker
 from artifactctl.inventory.failures import RootInUse, RootTaken, UnfitRoot
+from artifactctl.inventory.machines import roots_here, this_machine
 from artifactctl.inventory.naming import LONGEST_NAME
 from artifactctl.inventory.targets import is_file
 
@@ -50,7 +52,7 @@ def add_root(
         )
     machine = host.identify()
     with catalog.reading() as reading:
-        known = overlapping(reading, absolute, machine.machine_id)
+        known = overlapping(reading, absolute, machine)
     refuse_inside_another(host, absolute)
     marker = _own_marker(host, catalog, absolute, usage=usage, inode=identity.inode)
     if known is not None:
@@ -62,7 +64,7 @@ def add_root(
     if marker is None:
         host.write_marker(absolute, _marker(catalog, root_id, chosen, usage, identity.inode))
     with catalog.writing(actor, now) as writing:
-        known_host = this_host(writing, machine.hostname, machine.machine_id)
+        known_host = this_machine(writing, machine)
         root = Root(
             root_id=root_id,
             name=chosen,
@@ -129,12 +131,9 @@ def check_root_name(name: str) -> str:
     return name
 
 
-def overlapping(reading: Reading, absolute: bytes, machine_id: str) -> Root | None:
+def overlapping(reading: Reading, absolute: bytes, identity: HostIdentity) -> Root | None:
     """Return the root that is exactly this folder; RootTaken when one is around or inside of it."""
-    ours = {known.host_id for known in reading.hosts() if known.machine_id == machine_id}
-    for root in reading.roots():
-        if root.host_id not in ours:
-            continue
+    for root in roots_here(reading, identity):
         if root.path == absolute:
             return root
         if absolute.startswith(root.path + b"/") or root.path.startswith(absolute + b"/"):
@@ -208,14 +207,6 @@ def _marker(catalog: Catalog, root_id: str, name: str, usage: VolumeUsage, inode
         filesystem_uuid=usage.filesystem_uuid,
         inode=inode,
     )
-
-
-def this_host(writing: Writing, hostname: str, machine_id: str) -> KnownHost:
-    """Return this machine as the catalog knows it, recorded now if it was not."""
-    for known in writing.hosts():
-        if known.machine_id == machine_id and not known.host_key:
-            return known
-    return writing.add_host(hostname, machine_id=machine_id)
 
 
 def _volume(usage: VolumeUsage, host: KnownHost, now: datetime) -> KnownVolume:

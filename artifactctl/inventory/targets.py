@@ -10,6 +10,7 @@ from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Host, Listing
 from artifactctl.inventory.failures import NotTheRecordedVolume, OutsideRoots, UnfitRoot
+from artifactctl.inventory.machines import roots_here
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,9 +32,7 @@ class Target:
 
 def local_roots(host: Host, reading: Reading) -> tuple[Root, ...]:
     """Return the roots on this machine."""
-    machine_id = host.identify().machine_id
-    ours = {known.host_id for known in reading.hosts() if known.machine_id == machine_id}
-    return tuple(root for root in reading.roots() if root.host_id in ours)
+    return roots_here(reading, host.identify())
 
 
 def targets_of(host: Host, catalog: Catalog, words: Sequence[bytes]) -> tuple[Target, ...]:

@@ -12,6 +12,7 @@ from artifactctl.domain.observation import VolumeUsage
 from artifactctl.domain.suggestions import did_you_mean
 from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Host
+from artifactctl.inventory.machines import roots_here
 from artifactctl.report.volumes import VolumeAccount
 
 _SET_ASIDE = (ReplicaState.QUARANTINING, ReplicaState.QUARANTINED, ReplicaState.PURGING, ReplicaState.RESTORING)
@@ -42,6 +43,11 @@ def account_volumes(host: Host, reading: Reading | None, *, now: datetime) -> tu
     reservations = reading.reservations(now) if reading else ()
     replicas = [replica for artifact in (reading.artifacts() if reading else ()) for replica in artifact.replicas]
     mounted = {usage.filesystem_uuid or usage.device: usage for usage in host.mounts()}
+    for root in roots_here(reading, host.identify()) if reading else ():
+        if root.filesystem_uuid not in mounted and host.identity(root.path) is not None:
+            below = host.usage(root.path)  # a root is listed wherever it lies, unless its volume is not mounted
+            if below.filesystem_uuid == root.filesystem_uuid:
+                mounted[below.filesystem_uuid] = below
     return tuple(
         _account(usage, roots=roots, replicas=replicas, reservations=reservations, now=now)
         for usage in sorted(mounted.values(), key=lambda usage: usage.mount)

@@ -24,8 +24,9 @@ from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Host, Marker, Placement
 from artifactctl.inventory.acting import Acting
 from artifactctl.inventory.finding import roots_above
+from artifactctl.inventory.machines import this_machine
 from artifactctl.inventory.registering import Statement, register
-from artifactctl.inventory.roots import add_root, fit_path, overlapping, refuse_inside_another, this_host
+from artifactctl.inventory.roots import add_root, fit_path, overlapping, refuse_inside_another
 from artifactctl.reclaim.preparing import live_replica
 
 _MEMORY = Path("/dev/shm")
@@ -121,9 +122,9 @@ def _cover(
         inode=identity.inode,
     )
     with trial.writing(acting.actor, acting.now) as writing:
-        overlapping(writing, parent, machine.machine_id)
+        overlapping(writing, parent, machine)
         refuse_inside_another(host, parent)
-        known = this_host(writing, machine.hostname, machine.machine_id)
+        known = this_machine(writing, machine)
         writing.add_root(replace(root, host_id=known.host_id))
     markers[parent] = Marker(
         root_id=root.root_id,

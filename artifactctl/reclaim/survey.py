@@ -1,16 +1,16 @@
 """Looking at targets through a machine, and holding what was seen against the catalog."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from artifactctl.catalog import Reading
 from artifactctl.domain.artifacts import Replica, Root
+from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.identity import ManagedPath
-from artifactctl.domain.members import compare_members
+from artifactctl.domain.members import compare_members, member_digest
 from artifactctl.domain.observation import MemberDrift, Observation, Referrer
-from artifactctl.hosts.protocol import EntryType, Host
-
-_LETTERS = {EntryType.FILE: "f", EntryType.SYMLINK: "l", EntryType.OTHER: "o"}
+from artifactctl.hosts.listings import members_in_order
+from artifactctl.hosts.protocol import Host
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,30 +38,22 @@ def look_quarantined(host: Host, reading: Reading, replica: Replica, operation: 
 
 
 def with_drift(host: Host, reading: Reading, replica: Replica, seen: Observation) -> Observation:
-    """Return the observation with its drift: none where the member digests agree, else the members compared."""
+    """Return the observation with its drift: none where the member digests agree, else the members compared.
+
+    The drift stays None, which permits nothing, where the comparison saw other members than the observation: something
+    could not be read, changed in between, or was set aside inside (a walk leaves that out).
+    """
     if seen.tree is None:
         return seen
     if replica.member_digest and seen.tree.member_digest == replica.member_digest:
         return replace(seen, drift=MemberDrift())
-    found = members_on_disk(host, seen.path, is_directory=seen.is_directory)
+    try:
+        found = tuple(members_in_order(host.walk(seen.path), is_directory=seen.is_directory))
+    except HostFailure:
+        return seen
+    if member_digest(found) != seen.tree.member_digest:
+        return seen
     return replace(seen, drift=compare_members(reading.members(replica.artifact_id), found))
-
-
-def members_on_disk(host: Host, path: bytes, *, is_directory: bool) -> Iterator[tuple[bytes, str, int]]:
-    """Yield (relative path, type letter, size) of everything below `path` that is not a folder, in member order.
-
-    A file as `path` is its own only member, with the relative path b"". Holds the whole tree in memory: only asked for
-    where the digests disagree.
-    """
-    found: list[tuple[list[bytes], str, int]] = []
-    for listing in host.walk(path):
-        here = listing.relative.split(b"/") if listing.relative else []
-        for entry in listing.entries:
-            if entry.type is not EntryType.DIRECTORY:
-                parts = [*here, entry.name] if is_directory else []
-                found.append((parts, _LETTERS[entry.type], entry.size_bytes))
-    for parts, letter, size in sorted(found):
-        yield b"/".join(parts), letter, size
 
 
 def links_to(

@@ -204,6 +204,21 @@ class ObservationContract:
         assert seen.outside_names == ()
         assert seen.exclusive_bytes == seen.allocated_bytes == before.allocated_bytes
 
+    def test_what_was_set_aside_inside_the_target_is_seen(self, workshop: Workshop) -> None:
+        made = scene(workshop).dump()
+        outer = made.at(b"runs")
+        workshop.write(made.root.path + b"/runs/kept", b"x")
+        before = made.observe(outer).tree
+        made.intend(sibling=True)
+        assert made.host.set_aside(made.root, made.operation) == "done"
+
+        after = made.observe(outer).tree
+
+        assert before is not None
+        assert after is not None
+        assert after.files >= before.files
+        assert after.member_digest != before.member_digest
+
     def test_an_immutable_member_is_an_obstacle(self, workshop: Workshop) -> None:
         made = scene(workshop).dump()
         workshop.set_immutable(made.path + b"/rows/shard-1", True)

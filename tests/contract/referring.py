@@ -79,3 +79,14 @@ class ReferrerContract:
             (made.root.path + b"/runs/one", made.path),
             (made.root.path + b"/runs/two", made.path + b"-2"),
         }
+
+    def test_links_in_what_was_set_aside_beside_its_place_lead_nowhere(self, workshop: Workshop) -> None:
+        made = scene(workshop).dump()
+        workshop.write(made.root.path + b"/kept/shard", b"x")
+        workshop.symlink(made.root.path + b"/kept", made.path + b"/latest")
+        made.intend(sibling=True)
+        assert made.host.set_aside(made.root, made.operation) == "done"
+
+        found, problems = workshop.host.referrers([made.root.path], [made.root.path + b"/kept"])
+
+        assert (found, problems) == ((), ())

@@ -64,6 +64,25 @@ class WalkContract:
         assert [listing.relative for listing in listings] == [b"", b"runs", b"runs/dump", b"runs/dump/rows"]
         assert [entry.name for entry in listings[0].entries] == [b"runs"]
 
+    def test_what_was_set_aside_beside_its_place_is_nobodys_content(self, workshop: Workshop) -> None:
+        made = scene(workshop).dump()
+        workshop.write(made.root.path + b"/runs/kept/shard", b"x")
+        made.intend(sibling=True)
+        assert made.host.set_aside(made.root, made.operation) == "done"
+
+        listings = list(workshop.host.walk(made.root.path))
+
+        assert [listing.relative for listing in listings] == [b"", b"runs", b"runs/kept"]
+        assert members(listings) == [b"runs/kept/shard"]
+
+    def test_names_that_only_look_like_a_quarantine_are_walked(self, workshop: Workshop) -> None:
+        top = workshop.top + b"/tree"
+        workshop.write(top + b"/.artifactctl-quarantine-", b"x")
+        workshop.write(top + b"/.artifactctl-quarantine-op9", b"a file of that name")
+        workshop.write(top + b"/.artifactctl-quarantine-.x/file", b"x")
+
+        assert len(members(list(workshop.host.walk(top)))) == 3
+
     def test_a_link_to_a_folder_is_not_entered(self, workshop: Workshop) -> None:
         workshop.write(workshop.top + b"/outside/file", b"x")
         workshop.folder(workshop.top + b"/tree")

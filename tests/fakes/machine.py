@@ -8,7 +8,7 @@ from copy import deepcopy
 from datetime import datetime, timedelta
 from typing import Concatenate, ParamSpec, TypeVar
 
-from artifactctl.domain.activity import Growth, VolumeActivity
+from artifactctl.domain.activity import VolumeActivity
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.identity import FileIdentity, HostIdentity, ManagedPath
@@ -218,21 +218,6 @@ class FakeMachine:
             available_after_bytes=volume.available_bytes,
             processes_denied=0,
             writers=(),
-        )
-
-    @point
-    def growth(self, path: bytes, *, seconds: float, recent_seconds: float = 600.0) -> Growth:
-        """Let `seconds` pass; nothing grows by itself here."""
-        stored = sum(entry.allocated_bytes for listing in walk(self.disk, path) for entry in listing.entries)
-        self.clock.advance(timedelta(seconds=seconds))
-        return Growth(
-            before_bytes=stored,
-            after_bytes=stored,
-            seconds=seconds,
-            newest_at=None,
-            newest_path=b"",
-            recent_bytes=0,
-            recent_seconds=recent_seconds,
         )
 
     @point

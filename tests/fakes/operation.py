@@ -93,7 +93,7 @@ class Operation:
 def folder_of(ledger: Ledger, original: bytes, operation: str, *, sibling: bool) -> bytes:
     """Return where an operation keeps what it set aside."""
     if sibling:
-        return posixpath.dirname(original) + b"/.artifactctl-" + operation.encode()
+        return posixpath.dirname(original) + b"/.artifactctl-quarantine-" + operation.encode()
     return ledger.quarantine + b"/" + operation.encode()
 
 

@@ -2,6 +2,7 @@
 
 import errno
 import posixpath
+import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -10,6 +11,8 @@ from artifactctl.domain.identity import MARKER_DIRECTORY
 from artifactctl.hosts.protocol import Entry, EntryType, Listing
 from tests.fakes.digests import Member
 from tests.fakes.disk import Disk, Spot
+
+SIBLING = rb"\.artifactctl-quarantine-[A-Za-z0-9][A-Za-z0-9_-]*"
 
 
 def walk(disk: Disk, path: bytes) -> Iterator[Listing]:
@@ -74,4 +77,9 @@ def _listing(disk: Disk, top_path: bytes, relative: bytes, top: Spot) -> Listing
     if code:
         return seen(entries=(), problem=errno.errorcode[code])
     names = [name for name in sorted(inode.entries) if relative or name != MARKER_DIRECTORY]
-    return seen(entries=tuple(entry_of(name, disk.find(posixpath.join(path, name))) for name in names))
+    entries = (entry_of(name, disk.find(posixpath.join(path, name))) for name in names)
+    return seen(entries=tuple(each for each in entries if not _sets_aside(each)))
+
+
+def _sets_aside(entry: Entry) -> bool:
+    return entry.type is EntryType.DIRECTORY and re.fullmatch(SIBLING, entry.name) is not None

@@ -27,6 +27,35 @@ def test_a_mount_table_is_read_with_escapes_and_optional_fields() -> None:
 
 
 @pytest.mark.parametrize(
+    ("point", "kind", "stores"),
+    [
+        ("/", "ext4", True),
+        ("/", "overlay", True),
+        ("/boot/efi", "vfat", True),
+        ("/data", "nfs4", True),
+        ("/mnt/bucket", "fuse.s3fs", True),
+        ("/dev/shm", "tmpfs", True),
+        ("/tmp", "tmpfs", True),
+        ("/mnt/ramdisk", "tmpfs", True),
+        ("/run", "tmpfs", False),
+        ("/run/user/1000", "tmpfs", False),
+        ("/run/lock", "tmpfs", False),
+        ("/dev", "tmpfs", False),
+        ("/dev", "devtmpfs", False),
+        ("/sys/fs/cgroup", "tmpfs", False),
+        ("/sys/fs/cgroup", "cgroup2", False),
+        ("/proc/acpi", "tmpfs", False),
+        ("/var/lib/docker/overlay2/1f/merged", "overlay", False),
+        ("/snap/core22/1", "squashfs", False),
+    ],
+)
+def test_a_volume_is_where_people_store_things(point: str, kind: str, stores: bool) -> None:
+    (mount,) = mounts.parse(f"24 1 0:41 / {point} rw - {kind} source rw".encode())
+
+    assert mount.is_for_storing is stores
+
+
+@pytest.mark.parametrize(
     ("path", "number"),
     [(b"/etc", 24), (b"/vol", 31), (b"/volume", 24), (b"/vol/bound/x", 32), (b"/net/file", 34)],
 )

@@ -13,12 +13,12 @@ from artifactctl.domain.artifacts import Artifact, ArtifactKind, LineageRole, Re
 from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.plans import ReclaimPlan
 from artifactctl.domain.results import OperationResult
+from artifactctl.hosts.listings import members_in_order
 from artifactctl.hosts.protocol import Marker
 from artifactctl.policy import BUILTIN, Policy
 from artifactctl.reclaim import applying
 from artifactctl.reclaim.preparing import Wish, live_replica, prepare
 from artifactctl.reclaim.quarantined import Quarantined, in_quarantine
-from artifactctl.reclaim.survey import members_on_disk
 from artifactctl.reclaim.workplace import Workplace
 from tests.fakes.machine import FakeMachine
 
@@ -121,7 +121,9 @@ class Ground:
         assert seen.tree is not None
         members = [
             (path, letter, size, None)
-            for path, letter, size in members_on_disk(self.machine, target.absolute, is_directory=seen.is_directory)
+            for path, letter, size in members_in_order(
+                self.machine.walk(target.absolute), is_directory=seen.is_directory
+            )
         ]
         with self.catalog.writing("ada@node-1", self.now()) as writing:
             artifact = writing.add_artifact(name, kind, **facts)

@@ -287,6 +287,19 @@ def test_every_change_of_state_is_in_the_audit_chain(ground: Ground) -> None:
     assert all(event.entry.reason for event in events)
 
 
+def test_what_another_operation_set_aside_inside_keeps_the_folder_around_it(ground: Ground) -> None:
+    inside = OLD + b"/.artifactctl-quarantine-op9"
+    for folder in (inside, inside + b"/content"):
+        ground.machine.do.mkdir(folder)
+    ground.machine.do.write(inside + b"/content/shard", b"the only copy of something else")
+    ground.machine.clock.advance(DAY)
+
+    plan = ground.plan("hidden-old")
+
+    assert plan.steps == ()
+    assert {"known_members", "unchanged"} <= {e.guard for e in plan.refused[0].blocking}
+
+
 def test_a_step_that_fails_leaves_the_others_alone(ground: Ground) -> None:
     ground.artifact("hidden-b")
     ground.link("hidden-b", "corpus", LineageRole.EXTRACTED_FROM)

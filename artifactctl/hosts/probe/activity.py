@@ -1,4 +1,4 @@
-"""Who writes to a volume and how fast, measured over a few seconds; how fast one folder grows."""
+"""Who writes to a volume and how fast, measured over a few seconds."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import stat
 import time
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
-from artifactctl.hosts.probe import kernel, mounts, processes
+from artifactctl.hosts.probe import mounts, processes
 from artifactctl.hosts.probe.namespaces import Namespaces
-from artifactctl.hosts.probe.surveying import Sighted, Survey, Target, Visitor
 from artifactctl.hosts.probe.uses import command_of
 
 Wire = Dict[str, Any]
@@ -147,67 +146,3 @@ def _writers(before: _Snapshot, after: _Snapshot) -> List[Wire]:
                 }
             )
     return sorted(found, key=lambda item: (-int(item["written_bytes"]), item["pid"]))
-
-
-class _Growth(Visitor):
-    """Adds up what a folder stores, and how much of it was written since an instant."""
-
-    def __init__(self, since_ns: int) -> None:
-        self._since_ns = since_ns
-        self._many = set()  # type: set[Tuple[int, int]]
-        self.bytes = self.recent_bytes = self.newest_ns = 0
-        self.newest_path = b""
-        self.problems: List[str] = []
-
-    def entry(self, seen: Sighted) -> None:
-        status = seen.status
-        if status.is_directory:
-            return
-        if status.links > 1:
-            if (status.device, status.inode) in self._many:
-                return
-            self._many.add((status.device, status.inode))
-        stored = stored_bytes(status.size, status.allocated_bytes)
-        self.bytes += stored
-        if status.modified_ns >= self._since_ns:
-            self.recent_bytes += stored
-        if status.modified_ns > self.newest_ns:
-            self.newest_ns, self.newest_path = status.modified_ns, seen.relative
-
-    def problem(self, text: str) -> None:
-        self.problems.append(text)
-
-
-def growth_of(path: bytes, seconds: float, recent_seconds: float = 600.0) -> Wire:
-    """Return how the files below the absolute `path` grew within `seconds`, in bytes on disk; OSError: nothing there.
-
-    `recent_bytes` are all bytes of files modified within the last `recent_seconds`: a long memory that a job which
-    writes a shard every few minutes needs.
-    """
-    start = time.monotonic()
-    before = _measure(path, 0)
-    time.sleep(max(0.0, seconds - (time.monotonic() - start)))
-    middle = time.monotonic()
-    after = _measure(path, time.time_ns() - int(recent_seconds * 1e9))
-    return {
-        "before_bytes": before.bytes,
-        "after_bytes": after.bytes,
-        "seconds": middle - start,
-        "newest_ns": after.newest_ns,
-        "newest_path": os.fsdecode(after.newest_path),
-        "recent_bytes": after.recent_bytes,
-        "recent_seconds": recent_seconds,
-        "problems": after.problems,
-    }
-
-
-def _measure(path: bytes, since_ns: int) -> _Growth:
-    parent, name = os.path.split(os.path.realpath(path))
-    folder = os.open(parent or b".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        status = kernel.statx(name or b".", folder)
-        growth = _Growth(since_ns)
-        Survey(Target(folder, name or b".", status, frozenset()), (growth,)).run()
-        return growth
-    finally:
-        os.close(folder)

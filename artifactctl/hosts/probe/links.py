@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Sequence, Tuple
 
-from artifactctl.hosts.probe import folders, mounts
+from artifactctl.hosts.probe import folders, mounts, places
 from artifactctl.hosts.probe.folders import FolderStack, MountCrossed
 from artifactctl.hosts.probe.mounts import join, lies_at_or_below
-from artifactctl.hosts.probe.walking import OWN_FOLDER, describe
+from artifactctl.hosts.probe.walking import describe
 
 Wire = Dict[str, Any]
 
@@ -98,7 +98,7 @@ class ReferrerLook:
                     name = os.fsencode(entry.name)
                     if entry.is_symlink():
                         names.links.append(name)
-                    elif entry.is_dir(follow_symlinks=False) and not (stack.depth == 1 and name == OWN_FOLDER):
+                    elif entry.is_dir(follow_symlinks=False) and not _is_ours(name, depth=stack.depth):
                         names.folders.append(name)
         except OSError as error:
             self.problems.append(describe(error, folder))
@@ -119,6 +119,11 @@ class ReferrerLook:
 
     def _is_under_roots(self, path: bytes) -> bool:
         return any(lies_at_or_below(path, root) for root in self._roots)
+
+
+def _is_ours(name: bytes, *, depth: int) -> bool:
+    """Whether what was set aside lies there: its links lead nowhere that anybody goes."""
+    return (depth == 1 and name == places.PRIVATE) or places.is_sibling_folder(name)
 
 
 def _names_of(target: bytes) -> Tuple[bytes, ...]:

@@ -14,6 +14,9 @@ _PSEUDO = (
     "nfsd nsfs pipefs proc pstore ramfs resctrl rpc_pipefs securityfs selinuxfs sockfs sysfs tracefs fuse.portal "
     "fuse.gvfsd-fuse fuse.lxcfs"
 )
+_IMAGE_TYPES = frozenset(("squashfs", "erofs", "iso9660", "udf", "cramfs"))
+_SYSTEM_MEMORY = (b"/dev", b"/run/lock", b"/run/user", b"/run/credentials", b"/run/secrets", b"/var/run", b"/var/lock")
+_SYSTEM_TOPS = (b"/run",)
 NETWORK_TYPES = frozenset(_NETWORK.split())
 PSEUDO_TYPES = frozenset(_PSEUDO.split())
 # statfs(2); ext2, ext3 and ext4 share a number, and the youngest driver serves them all
@@ -60,6 +63,21 @@ class Mount(NamedTuple):
     def is_pseudo(self) -> bool:
         """Whether it shows the kernel's own state and stores nothing (a tmpfs carries old cgroup hierarchies)."""
         return self.type in PSEUDO_TYPES or self.point.startswith((b"/sys/", b"/proc/"))
+
+    @property
+    def is_for_storing(self) -> bool:
+        """Whether a person stores things there: not the kernel's state, a program's image or the system's own memory.
+
+        Of the memory filesystems `/dev/shm`, `/tmp` and what somebody mounted elsewhere are; of the overlays only the
+        one that is this machine's root, since the others are the roots of containers.
+        """
+        if self.is_pseudo or self.type in _IMAGE_TYPES:
+            return False
+        if self.type == "overlay":
+            return self.point == b"/"
+        if self.type != "tmpfs" or self.point == b"/dev/shm":
+            return True
+        return not any(lies_at_or_below(self.point, top) for top in _SYSTEM_MEMORY) and self.point not in _SYSTEM_TOPS
 
     @property
     def is_read_only(self) -> bool:

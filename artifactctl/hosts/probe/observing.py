@@ -8,17 +8,17 @@ import os
 import time
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from artifactctl.hosts.probe import filesystems, folders, kernel, mounts
+from artifactctl.hosts.probe import filesystems, folders, kernel, mounts, places
 from artifactctl.hosts.probe.extents import SharedExtents
 from artifactctl.hosts.probe.holders import HolderLook
 from artifactctl.hosts.probe.obstacles import Obstacles
 from artifactctl.hosts.probe.other_roots import RootsInside, roots_around
 from artifactctl.hosts.probe.surveying import Survey, Target, Visitor
 from artifactctl.hosts.probe.trees import TreeSummary
-from artifactctl.hosts.probe.walking import OWN_FOLDER, describe
+from artifactctl.hosts.probe.walking import describe
 
 Wire = Dict[str, Any]
-_MARKER_FILE = OWN_FOLDER + b"/root.json"
+_MARKER_FILE = places.PRIVATE + b"/" + places.MARKER
 _LARGEST_MARKER_BYTES = 65536
 _NOTHING_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
 

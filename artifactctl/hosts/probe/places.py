@@ -59,6 +59,11 @@ def sibling_folder(operation: str) -> bytes:
     return SIBLING_PREFIX + operation_folder(operation)
 
 
+def is_sibling_folder(name: bytes) -> bool:
+    """Whether a name is that of such a folder; whoever lists what people have does not look into it."""
+    return name.startswith(SIBLING_PREFIX) and names_operation(name[len(SIBLING_PREFIX) :])
+
+
 def split(relative: bytes) -> "tuple[bytes, bytes]":
     """Return (parent, name) of a path below the root; ProbeFailure when it is not strictly below."""
     parts = relative.split(b"/")

@@ -162,7 +162,7 @@ def _describe(mount: mounts.Mount, space: Space, descriptor: Optional[int]) -> W
 
 
 def mounted_volumes() -> List[Wire]:
-    """Return every real filesystem once, by its shortest root; one that fails or is silent is left out."""
+    """Return every filesystem for storing once, by its shortest root; one that fails or is silent is left out."""
     chosen = _one_each(mounts.visible(mounts.read()))
     questions = {mount.point: ask(mount.point) for mount in chosen if mount.is_remote}
     deadline = time.monotonic() + ANSWER_SECONDS
@@ -189,7 +189,7 @@ def _local(mount: mounts.Mount) -> Wire:
 def _one_each(table: Sequence[mounts.Mount]) -> List[mounts.Mount]:
     best: Dict[str, mounts.Mount] = {}
     for mount in table:
-        if mount.is_pseudo:
+        if not mount.is_for_storing:
             continue
         known = best.get(mount.device)
         if known is None or (len(mount.root), len(mount.point)) < (len(known.root), len(known.point)):

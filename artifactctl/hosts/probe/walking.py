@@ -6,10 +6,9 @@ import os
 import stat
 from typing import Any, Dict, FrozenSet, Generator, Iterator, List, NamedTuple
 
-from artifactctl.hosts.probe import folders, mounts
+from artifactctl.hosts.probe import folders, mounts, places
 from artifactctl.hosts.probe.folders import FolderStack, MountCrossed
 
-OWN_FOLDER = b".artifactctl"
 ENTRIES_PER_PART = 10_000
 
 Wire = Dict[str, Any]
@@ -55,7 +54,8 @@ def walk(path: bytes) -> Iterator[Wire]:
     """Yield folders in parts of at most ENTRIES_PER_PART entries; `final` marks a folder's last part.
 
     An entry is [name, type letter, size, allocated, inode, links, mtime ns, ctime ns, link target, atime ns].
-    A file that is a mount by itself has the type letter o. OSError when `path` itself cannot be looked at.
+    A file that is a mount by itself has the type letter o. What was set aside is nobody's content: the private folder
+    at the top and quarantine folders beside their targets are left out. OSError when `path` cannot be looked at.
     """
     parent, name = folders.split_path(path)
     try:
@@ -118,7 +118,7 @@ def _read_folder(stack: FolderStack, mounted: FrozenSet[bytes]) -> Generator[Wir
     rows: List[List[Any]] = []
     problem = listed.problem and f"{os.fsdecode(relative)}: {listed.problem}"
     for name in listed.names:
-        if name == OWN_FOLDER and stack.depth == 1:
+        if name == places.PRIVATE and stack.depth == 1:
             continue
         if len(rows) >= ENTRIES_PER_PART:
             yield _part(relative, rows, inode=status.inode, allocated=status.allocated_bytes, final=False)
@@ -129,6 +129,8 @@ def _read_folder(stack: FolderStack, mounted: FrozenSet[bytes]) -> Generator[Wir
             continue
         except OSError as error:
             problem = problem or describe(error, _join(relative, name))
+            continue
+        if row[1] == "d" and places.is_sibling_folder(name):
             continue
         if row[1] == "d":
             inside.append(name)
