@@ -6,7 +6,7 @@ import os
 import stat
 from typing import Any, Dict, FrozenSet, Generator, Iterator, List, NamedTuple
 
-from artifactctl.hosts.probe import folders, mounts
+from artifactctl.hosts.probe import folders, mounts, places
 from artifactctl.hosts.probe.folders import FolderStack, MountCrossed
 
 OWN_FOLDER = b".artifactctl"
@@ -118,8 +118,8 @@ def _read_folder(stack: FolderStack, mounted: FrozenSet[bytes]) -> Generator[Wir
     rows: List[List[Any]] = []
     problem = listed.problem and f"{os.fsdecode(relative)}: {listed.problem}"
     for name in listed.names:
-        if name == OWN_FOLDER and stack.depth == 1:
-            continue
+        if (name == OWN_FOLDER and stack.depth == 1) or name.startswith(places.SIBLING_PREFIX):
+            continue  # what lies in quarantine is no artifact of its own
         if len(rows) >= ENTRIES_PER_PART:
             yield _part(relative, rows, inode=status.inode, allocated=status.allocated_bytes, final=False)
             rows = []
