@@ -13,6 +13,7 @@ from artifactctl.domain.verdicts import Evidence
 from artifactctl.guards import Guard, standard_guards
 from artifactctl.hosts.protocol import Host, RootLock
 from artifactctl.inventory.kinship import Freshness, proofs_to_look_at
+from artifactctl.inventory.mirrored_holds import holds_nobody_knows
 from artifactctl.policy import Policy
 from artifactctl.reclaim.candidates import Trust
 from artifactctl.reclaim.survey import CatalogStamp, look
@@ -52,6 +53,7 @@ class Workplace:
             lineage=identity.is_confirmed,
             clock=self.clock() >= identity.written_at - CLOCK_SLACK,
             hostname=self.host.identify().hostname,
+            holds_in_roots=holds_nobody_knows(self.host, reading),
         )
 
     def fresh(self, reading: Reading, subjects: Iterable[tuple[Artifact, Replica]]) -> Freshness:
