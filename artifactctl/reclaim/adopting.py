@@ -156,6 +156,10 @@ class _MarkedHost:
         """Return the marker that is there, or the one that will be."""
         return self._markers.get(root) or self._host.read_marker(root)
 
+    def read_mirror(self, root: bytes, topic: str) -> bytes | None:
+        """Return what was mirrored into the root: nothing where the root is yet to be made."""
+        return None if root in self._markers else self._host.read_mirror(root, topic)
+
     def placement(self, root: Root, target: ManagedPath) -> Placement:
         """Take it that a new root, the folder that holds the target, can hold its quarantine; asked again later."""
         if root.path in self._markers:

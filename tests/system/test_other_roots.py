@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.bench.fixtures import SiteFactory
 from tests.bench.site import Site
+from tests.bench.volumes import Volume
 
 pytestmark = pytest.mark.system
 
@@ -86,3 +88,21 @@ def test_a_bind_mount_of_the_root_itself_is_no_other_root(site: Site, tmp_path: 
     finally:
         subprocess.run(["umount", bound], check=True)
     assert not (site.root / "old").exists()
+
+
+def test_what_lies_in_a_quarantine_beside_its_place_is_no_artifact(btrfs_volume: Volume, site_on: SiteFactory) -> None:
+    site = site_on(btrfs_volume)
+    subprocess.run(["btrfs", "-q", "subvolume", "create", site.root / "sub"], check=True)
+    site.dump("sub/old")
+    site.done("scan")
+    site.set_aside("vol/sub/old", "--waive", "recoverable")
+    (beside,) = (site.root / "sub").iterdir()
+
+    scanned = site.done("scan", "--json").json()
+    by_path = site("reclaim", beside / "content", *RECLAIM)
+
+    assert scanned["registered"] == []
+    assert by_path.code in (1, 2, 4), by_path
+    assert (beside / "content").is_dir()
+    site.done("quarantine", "restore", "vol/sub/old", "--yes", "--reason", "test")
+    assert (site.root / "sub" / "old").is_dir()
