@@ -101,13 +101,26 @@ class ReclaimSession:
     def lacking_for(self, path: bytes) -> int:
         """Return what a saved capacity plan lacks now; says so when that is nothing."""
         from artifactctl.inventory.lacking import lacking_now
+        from artifactctl.report.json_values import json_path
         from artifactctl.report.sizes import format_bytes
 
         plan, lacking = lacking_now(self._work.host, self._work.catalog, path, now=self._wiring.now())
         if lacking == 0:
             self._wiring.output.answer(
                 "reclaim-plan",
-                payload=lambda: {"needed_bytes": 0, "expected_freed_bytes": 0, "steps": [], "refused": []},
+                payload=lambda: {
+                    "plan_digest": None,
+                    "host": self._work.host.identify().hostname,
+                    **json_path(plan.mount, key="volume"),
+                    "needed_bytes": 0,
+                    "expected_freed_bytes": 0,
+                    "freed_now_bytes": 0,
+                    "freed_after_purge_bytes": 0,
+                    "steps": [],
+                    "refused": [],
+                    "caps": [],
+                    "waived": [],
+                },
                 text=lambda: [
                     f"Nothing needs to be deleted: {format_bytes(plan.peak_bytes)} fit, with room to spare. "
                     "See `artifactctl plan` for the figures."
@@ -220,8 +233,11 @@ class ReclaimSession:
             self._print(plan, every_guard=every_guard, preview=False)
 
     def _refuse(self, plan: "ReclaimPlan") -> None:
+        from artifactctl.reclaim.applying import nothing_done
+        from artifactctl.report.operation import operation_payload
+
         if self._wiring.output.is_json:
-            self._print(plan, every_guard=False)
+            self._wiring.output.json("operation", operation_payload(nothing_done(self._work, plan)))
         raise SystemExit(int(ExitCode.REFUSED))
 
     def _save(self, plan: "ReclaimPlan", out: bytes) -> None:

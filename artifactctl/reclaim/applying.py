@@ -63,6 +63,13 @@ def with_refusals(result: OperationResult, plan: ReclaimPlan) -> OperationResult
     return replace(result, steps=(*result.steps, *refused))
 
 
+def nothing_done(workplace: Workplace, plan: ReclaimPlan) -> OperationResult:
+    """Return the result of a plan of which every item was refused: nothing was changed, and nothing is freed."""
+    usage = workplace.host.usage(plan.mount)
+    result = OperationResult(operation="", steps=(), before=usage, after=usage, difference_bytes=0)
+    return with_refusals(result, plan)
+
+
 def _purge_of_plan(
     workplace: Workplace, batch: str, steps: Sequence[StepResult], *, reason: str, locks: dict[str, RootLock]
 ) -> OperationResult:
