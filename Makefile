@@ -20,6 +20,8 @@ demo:
 	@$(IN_VENV)/python -m pip install --quiet --disable-pip-version-check .
 	@rm -rf build
 	@$(IN_VENV)/artifactctl demo
+	@echo
+	@echo "Here artifactctl is $(IN_VENV)/artifactctl; \`. $(IN_VENV)/activate\` lets this shell find it."
 
 $(TEST_STAMP): setup.cfg pyproject.toml tests/constraints.txt
 	@PYTHON=$(PYTHON) .ci/venv $(VENV)

@@ -137,7 +137,7 @@ class MarkerState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confinement:
-    """Where the target really lies."""
+    """Where the target really lies. `other_roots` are folders around or inside of it that keep a root of their own."""
 
     marker: MarkerState
     marker_detail: str
@@ -146,6 +146,7 @@ class Confinement:
     symlinked_component: bytes | None
     mounts: tuple[MountSighting, ...]
     mounts_complete: bool
+    other_roots: tuple[bytes, ...] = ()
 
 
 class SharedExtents(StrEnum):

@@ -77,11 +77,13 @@ class ReclaimStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """One replica that stays, with all evidence (the blocking pieces among it)."""
+    """One replica that stays, with all evidence (the blocking pieces among it) and what it would free if it went."""
 
     name: str
     path: bytes
     allocated_bytes: int
+    exclusive_bytes: int
+    bound: Bound
     evidence: tuple[Evidence, ...]
 
     @property

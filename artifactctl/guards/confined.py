@@ -50,6 +50,15 @@ class Confined:
 
     def _inside(self, observation: Observation) -> Evidence:
         place = observation.confinement
+        if place.other_roots:
+            where = display_path(place.other_roots[0])
+            return self._no(
+                f"{where} is, or holds the quarantine of, another managed root, whose holds and leases count as well",
+                Verdict.BLOCKED,
+                ("other_root", where),
+                remedy="ask that root's catalog; where nobody manages it any more, look into its .artifactctl folder "
+                "and remove that",
+            )
         if place.mounts:
             where = display_path(place.mounts[0].relative) if place.mounts[0].relative else "the target itself"
             return self._no(

@@ -37,14 +37,12 @@ class Settled:
         if tree.read_at is not None:
             looks.append(("read", tree.read_at, tree.read_path))
         for what, at, path in looks:
-            where = display_path(path) if path else "the top folder"
+            where = display_path(path) if path else "it"
             if at > now + CLOCK_TOLERANCE:
                 return self._blocked(f"{where} was {what} in the future ({at:%Y-%m-%d %H:%M:%S} UTC)", what)
             if now - at < quiet:
-                age = int((now - at).total_seconds())
-                return self._blocked(
-                    f"{where} was {what} {max(age, 0)} s ago, within the quiet time of {_text(quiet)}", what
-                )
+                age = _age(max(now - at, timedelta()))
+                return self._blocked(f"{where} was {what} {age} ago, within the quiet time of {_text(quiet)}", what)
         return Evidence(
             guard=self.name,
             verdict=Verdict.CLEAR,
@@ -60,6 +58,11 @@ class Settled:
             facts=(("recently", what),),
             remedy='wait, or `--waive settled --reason "..."` if you know what did it',
         )
+
+
+def _age(duration: timedelta) -> str:
+    seconds = int(duration.total_seconds())
+    return f"{seconds} s" if seconds < 120 else f"{seconds // 60} min"
 
 
 def _text(duration: timedelta) -> str:

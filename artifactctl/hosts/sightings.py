@@ -232,6 +232,7 @@ def confinement(wire: Wire, state: tuple[MarkerState, str]) -> Confinement:
             for mount in place["mounts"]
         ),
         mounts_complete=place["mounts_complete"],
+        other_roots=tuple(os.fsencode(folder) for folder in place["other_roots"]),
     )
 
 

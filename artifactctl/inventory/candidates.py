@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from artifactctl.catalog import Reading
-from artifactctl.domain.artifacts import Artifact, Replica, Reservation
+from artifactctl.domain.artifacts import Artifact, Hold, Replica, Reservation
 from artifactctl.guards import Candidate
 from artifactctl.inventory.kinship import (
     Freshness,
@@ -13,6 +13,7 @@ from artifactctl.inventory.kinship import (
     recipe_of,
     successor_of,
 )
+from artifactctl.inventory.mirrored_holds import MirroredHold
 from artifactctl.policy import SUPERSEDED, Policy, Standing
 
 CLOCK_SLACK = timedelta(minutes=5)
@@ -36,12 +37,14 @@ class Choice:
 class Trust:
     """What can be relied on right now. False: a lineage nobody confirmed since a rebuild, a clock that ran backwards.
 
-    `hostname` is the machine that was asked who uses things there.
+    `hostname` is the machine that was asked who uses things there. `holds_in_roots` are (root id, hold) that stand in
+    the roots and that the catalog has never heard of.
     """
 
     lineage: bool = True
     clock: bool = True
     hostname: str = ""
+    holds_in_roots: tuple[tuple[str, MirroredHold], ...] = ()
 
 
 def trust_in(reading: Reading, *, now: datetime, hostname: str = "") -> Trust:
@@ -84,7 +87,7 @@ def candidate_for(
         offered_by=rule or choice.rule,
         planned_fingerprint=choice.planned_fingerprint,
         leases=reading.leases(now, artifact_ids=ids),
-        holds=reading.holds(artifact_ids=ids),
+        holds=(*reading.holds(artifact_ids=ids), *_holds_told_by_the_root(replica, trust)),
         reservations=_reservations_in(reading, replica, now),
         dependents=dependents_of(reading, artifact, fresh=fresh, now=now),
         recipe=recipe,
@@ -96,6 +99,25 @@ def candidate_for(
         lineage_trusted=trust.lineage,
         clock_trusted=trust.clock,
         attested=not choice.purging and _is_attested(replica, trust.hostname),
+    )
+
+
+def _holds_told_by_the_root(replica: Replica, trust: Trust) -> tuple[Hold, ...]:
+    """Return those that cover the replica, something around it or something below it."""
+    mine = replica.relative + b"/"
+    return tuple(
+        Hold(
+            hold_id=0,
+            artifact_id=replica.artifact_id,
+            artifact_name=hold.name,
+            reason=f"{hold.reason} (the root says so, this catalog does not know it: is it an older copy?)",
+            actor=hold.actor,
+            placed_at=hold.placed_at,
+            until=hold.until,
+        )
+        for root_id, hold in trust.holds_in_roots
+        if root_id == replica.root.root_id
+        and any(not path or mine.startswith(path + b"/") or path.startswith(mine) for path in hold.paths)
     )
 
 

@@ -9,7 +9,7 @@ from artifactctl.catalog.failures import UnknownObject
 from artifactctl.catalog.reading import Reading
 from artifactctl.domain.artifacts import Artifact, Hold, ReplicaState, Root
 from artifactctl.domain.audit import AuditAction
-from artifactctl.domain.errors import ArtifactctlError, ExitCode, HostFailure
+from artifactctl.domain.errors import ArtifactctlError, ExitCode, HostFailure, Refused
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.acting import Acting
 from artifactctl.inventory.machines import roots_here
@@ -29,8 +29,9 @@ class NotMirrored(ArtifactctlError):
 def add_hold(
     catalog: Catalog, host: Host, artifact: Artifact, *, reason: str, until: datetime | None, acting: Acting
 ) -> Hold:
-    """Keep the artifact until somebody releases the hold; `until` only opens a review."""
+    """Keep the artifact until somebody releases the hold; `until` only opens a review. Refused once a purge began."""
     with catalog.writing(acting.actor, acting.now) as writing:
+        _refuse_what_is_lost(writing, artifact)
         hold = writing.place_hold(artifact.artifact_id, reason=reason, until=until)
         audit.append(
             writing.connection,
@@ -43,6 +44,16 @@ def add_hold(
         )
     mirror_holds(catalog, host, _roots_of(artifact))
     return hold
+
+
+def _refuse_what_is_lost(reading: Reading, artifact: Artifact) -> None:
+    current = reading.artifact_by_id(artifact.artifact_id) or artifact
+    states = {replica.state for replica in current.replicas}
+    if states and states <= {ReplicaState.PURGING, ReplicaState.GONE}:
+        raise Refused(
+            f"{artifact.name} cannot be kept any more: it is {', '.join(sorted(state.value for state in states))}",
+            remedy=f"`artifactctl audit ls --artifact {artifact.name}` says what happened to it",
+        )
 
 
 def release_holds(catalog: Catalog, host: Host, artifact: Artifact, *, reason: str, acting: Acting) -> tuple[Hold, ...]:

@@ -50,6 +50,32 @@ def unknown_holds(reading: Reading, root: Root, told: tuple[MirroredHold, ...]) 
     return tuple(hold for hold in told if not _is_known(reading, root, hold))
 
 
+def holds_nobody_knows(host: Host, reading: Reading) -> tuple[tuple[str, MirroredHold], ...]:
+    """Return (root id, hold) for every hold in a root of this machine that the catalog has never heard of.
+
+    A catalog that an older file was copied over looks like itself; only what stands in the roots tells. Where that
+    cannot be read, everything below the root counts as held.
+    """
+    machine = host.identify().machine_id
+    here = {known.host_id for known in reading.hosts() if known.machine_id == machine and not known.address}
+    found: list[tuple[str, MirroredHold]] = []
+    for root in reading.roots():
+        if root.host_id not in here:
+            continue
+        try:
+            if host.read_marker(root.path) is None:
+                continue  # not mounted: nothing below it can be judged, and nothing goes
+            told = read_holds(host, root)
+        except HostFailure as error:
+            instant = reading.identity().written_at
+            everything = MirroredHold(
+                name=root.name, reason=error.message, actor="somebody", placed_at=instant, until=None, paths=(b"",)
+            )
+            told = (everything,)
+        found += [(root.root_id, hold) for hold in unknown_holds(reading, root, told)]
+    return tuple(found)
+
+
 def place_again(host: Host, catalog: Catalog, root: Root, hold: MirroredHold, *, acting: Acting) -> str:
     """Place the hold on what it covers and return one sentence; what is there and was never registered is, first."""
     kept = _covered(host, catalog, root, hold, acting=acting)

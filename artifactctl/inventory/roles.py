@@ -37,9 +37,11 @@ def role_for(child: Artifact, parent: Artifact, asked: str = "") -> LineageRole:
     if not asked:
         usual = _DEFAULT_ROLES.get((parent.kind, child.kind))
         if usual is None:
+            fitting = _offered(child, parent)
+            written = f"ROLE, with ROLE one of {fitting}" if ", " in fitting else fitting
             raise UnfitLink(
                 f"a {parent.kind.value} ({parent.name}) has no usual role for a {child.kind.value} ({child.name})",
-                remedy=f"name one: --input {parent.name}:ROLE, with ROLE one of {_offered(child, parent)}",
+                remedy=f"say the role: --input {parent.name}:{written}; `artifactctl register --kind` corrects a kind",
             )
         return usual
     if asked not in {role.value for role in _FITTING_KINDS}:

@@ -9,7 +9,7 @@ from artifactctl.catalog import Catalog, Reading, Writing
 from artifactctl.catalog.failures import UnknownObject
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.audit import AuditAction, AuditEntry
-from artifactctl.domain.errors import UsageError
+from artifactctl.domain.errors import HostFailure, UsageError
 from artifactctl.domain.identity import HostIdentity
 from artifactctl.domain.ledger import KnownHost, KnownVolume
 from artifactctl.domain.observation import VolumeUsage
@@ -53,6 +53,7 @@ def add_root(
     machine = host.identify()
     with catalog.reading() as reading:
         known = overlapping(reading, absolute, machine)
+    refuse_inside_another(host, absolute)
     marker = _own_marker(host, catalog, absolute, usage=usage, inode=identity.inode)
     if known is not None:
         return _known_again(host, catalog, known, marker, usage=usage, inode=identity.inode)
@@ -141,6 +142,22 @@ def overlapping(reading: Reading, absolute: bytes, identity: HostIdentity) -> Ro
                 remedy=f"use {root.name}, or `artifactctl root forget {root.name}` first",
             )
     return None
+
+
+def refuse_inside_another(host: Host, absolute: bytes) -> None:
+    """Refuse a folder inside a root of any catalog: its holds and leases would not be known. RootTaken."""
+    above = posixpath.dirname(absolute)
+    while above != b"/":
+        try:
+            marked = host.identity(above + b"/.artifactctl/root.json") is not None
+        except HostFailure:  # what may not be looked at may be one
+            marked = True
+        if marked:
+            raise RootTaken(
+                f"{display_path(absolute)} lies inside the managed root at {display_path(above)}",
+                remedy="use that root with the catalog that manages it; a folder has one catalog",
+            )
+        above = posixpath.dirname(above)
 
 
 def _own_marker(host: Host, catalog: Catalog, absolute: bytes, *, usage: VolumeUsage, inode: int) -> Marker | None:

@@ -70,7 +70,7 @@ def target_at(host: Host, roots: tuple[Root, ...], path: bytes) -> Target:
             return Target(root=root, relative=_below(root, absolute))
     raise OutsideRoots(
         f"{display_path(absolute)} lies below no managed root",
-        remedy=f"artifactctl root add {display_path(_parent(absolute))}",
+        remedy=f"artifactctl root add {display_path(_new_root(absolute, roots))}",
     )
 
 
@@ -87,6 +87,13 @@ def _below(root: Root, absolute: bytes) -> bytes:
 def is_file(top: Listing) -> bool:
     """Whether the first listing of a walk is that of a single file: its only entry is the listed thing itself."""
     return len(top.entries) == 1 and top.entries[0].inode == top.inode
+
+
+def _new_root(path: bytes, roots: tuple[Root, ...]) -> bytes:
+    """Return the folder around the path, or the path itself where that folder would overlap a root."""
+    parent = _parent(path)
+    inside = parent.rstrip(b"/") + b"/"
+    return path if any(root.path.startswith(inside) for root in roots) else parent
 
 
 def _parent(path: bytes) -> bytes:

@@ -26,7 +26,7 @@ from artifactctl.inventory.acting import Acting
 from artifactctl.inventory.finding import roots_above
 from artifactctl.inventory.machines import this_machine
 from artifactctl.inventory.registering import Statement, register
-from artifactctl.inventory.roots import add_root, fit_path, overlapping
+from artifactctl.inventory.roots import add_root, fit_path, overlapping, refuse_inside_another
 from artifactctl.reclaim.preparing import live_replica
 
 _MEMORY = Path("/dev/shm")
@@ -123,6 +123,7 @@ def _cover(
     )
     with trial.writing(acting.actor, acting.now) as writing:
         overlapping(writing, parent, machine)
+        refuse_inside_another(host, parent)
         known = this_machine(writing, machine)
         writing.add_root(replace(root, host_id=known.host_id))
     markers[parent] = Marker(
@@ -154,6 +155,10 @@ class _MarkedHost:
     def read_marker(self, root: bytes) -> Marker | None:
         """Return the marker that is there, or the one that will be."""
         return self._markers.get(root) or self._host.read_marker(root)
+
+    def read_mirror(self, root: bytes, topic: str) -> bytes | None:
+        """Return what was mirrored into the root: nothing where the root is yet to be made."""
+        return None if root in self._markers else self._host.read_mirror(root, topic)
 
     def placement(self, root: Root, target: ManagedPath) -> Placement:
         """Take it that a new root, the folder that holds the target, can hold its quarantine; asked again later."""

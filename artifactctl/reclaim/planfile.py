@@ -126,6 +126,8 @@ def _refusal_to_json(item: Refusal) -> dict[str, object]:
         "name": item.name,
         **json_path(item.path),
         "allocated_bytes": item.allocated_bytes,
+        "exclusive_bytes": item.exclusive_bytes,
+        "bound": item.bound.value,
         "evidence": evidence_payload(item.evidence),
     }
 
@@ -186,6 +188,8 @@ def _refusal_from(item: Json) -> Refusal:
         name=_text(item, "name"),
         path=bytes_of(_text(item, "path")),
         allocated_bytes=_number(item, "allocated_bytes"),
+        exclusive_bytes=_number(item, "exclusive_bytes"),
+        bound=Bound(_text(item, "bound")),
         evidence=_evidence_from(_list(item, "evidence")),
     )
 

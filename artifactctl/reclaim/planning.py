@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from artifactctl.domain.observation import Observation, SharedExtents
+from artifactctl.domain.observation import Observation, SharedExtents, TreeSummary
 from artifactctl.domain.plans import PLAN_LIFETIME, Bound, Cap, ReclaimPlan, ReclaimStep, Refusal
 from artifactctl.domain.verdicts import Evidence, Verdict, may_remove
 from artifactctl.guards import Candidate, Guard, evaluate
@@ -141,8 +141,15 @@ def _refusal(subject: Subject, evidence: tuple[Evidence, ...]) -> Refusal:
         name=subject.candidate.artifact.name,
         path=subject.observation.path,
         allocated_bytes=tree.allocated_bytes if tree is not None else replica.allocated_bytes,
+        exclusive_bytes=tree.exclusive_bytes if tree is not None else replica.allocated_bytes,
+        bound=_bound(tree),
         evidence=evidence,
     )
+
+
+def _bound(tree: TreeSummary | None) -> Bound:
+    """Return how sure the exclusive bytes are: a tree that was not seen may share any of its blocks."""
+    return Bound.EXACT if tree is not None and tree.shared_extents is SharedExtents.NONE else Bound.UPPER
 
 
 def _step(subject: Subject, evidence: tuple[Evidence, ...]) -> ReclaimStep:
@@ -166,7 +173,7 @@ def _step(subject: Subject, evidence: tuple[Evidence, ...]) -> ReclaimStep:
         apparent_bytes=tree.apparent_bytes,
         allocated_bytes=tree.allocated_bytes,
         exclusive_bytes=tree.exclusive_bytes,
-        bound=Bound.EXACT if tree.shared_extents is SharedExtents.NONE else Bound.UPPER,
+        bound=_bound(tree),
         sibling=subject.sibling,
         evidence=evidence,
     )

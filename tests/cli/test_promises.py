@@ -218,6 +218,7 @@ def test_links_take_the_usual_role_and_refuse_one_that_is_not_known(stocked):
     assert misspelled.exit_code == unusual.exit_code == 2
     assert "extracted_from" in misspelled.stderr
     assert "no usual role" in unusual.stderr
+    assert "--input scratch/map:extracted_from;" in unusual.stderr
     assert len(events(stocked, "lineage.link")) == 1
 
 

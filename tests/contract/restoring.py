@@ -130,6 +130,26 @@ class RestoreContract:
         assert put_back(made, b"runs/again") is PutBack.ABSENT
         assert workshop.tree(made.path) == before
 
+    def test_what_a_person_moved_back_is_journalled_as_restored(self, workshop: Workshop) -> None:
+        made = scene(workshop).dump()
+        before = workshop.tree(made.path)
+        made.set_aside()
+        workshop.rename(made.placed, made.path)
+
+        assert put_back(made) is PutBack.DONE
+
+        record = made.record()
+        assert (record.event, record.restored_to) == (JournalEvent.RESTORED, b"runs/dump")
+        assert workshop.tree(made.path) == before
+
+    def test_another_thing_at_the_place_is_not_taken_for_what_a_person_moved_back(self, workshop: Workshop) -> None:
+        made = scene(workshop).dump().set_aside()
+        workshop.rename(made.placed, made.root.path + b"/runs/elsewhere")
+        workshop.write(made.path + b"/config.json", b"new")
+
+        assert put_back(made) is PutBack.ABSENT
+        assert made.record().event is JournalEvent.QUARANTINED
+
     def test_another_thing_in_quarantine_is_not_put_back(self, workshop: Workshop) -> None:
         made = scene(workshop).dump().set_aside()
         placed = made.placed

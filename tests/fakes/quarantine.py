@@ -166,10 +166,12 @@ class Quarantine:
         return None
 
     def _finish_put_back(self, operation: Operation, destination: bytes) -> PutBack:
-        """Journal a restore whose rename happened before a kill; anything else is absent."""
-        told = operation.last.get("to", "")
-        destination = operation.destination or destination
-        if operation.event is not JournalEvent.RESTORE_INTENDED:
+        """Journal a restore whose rename happened before a kill, or by a person's hand; anything else is absent."""
+        told = destination[len(self.ledger.root) + 1 :].decode("latin-1")
+        if operation.event is JournalEvent.RESTORE_INTENDED:
+            told = operation.last.get("to", "")
+            destination = operation.destination or destination
+        elif operation.event not in (JournalEvent.RENAMED, JournalEvent.QUARANTINED, JournalEvent.KEPT):
             return PutBack.ABSENT
         if operation.matches(self.disk.look(destination)) is not True:
             return PutBack.ABSENT

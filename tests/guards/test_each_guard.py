@@ -253,6 +253,18 @@ def test_every_guard_is_either_hard_or_waivable_and_has_a_case_that_blocks() -> 
     assert names == {case[0] for case in CASES if case[-1] is not C}
 
 
+@pytest.mark.parametrize(
+    ("age", "written"), [(timedelta(seconds=119), "119 s"), (timedelta(minutes=6, seconds=8), "6 min")]
+)
+def test_an_artifact_that_was_changed_itself_is_said_to_be_so_with_its_age(age: timedelta, written: str) -> None:
+    young = a_tree(changed_at=NOON - age, changed_path=b"")
+
+    evidence = evaluate(standard_guards(), a_candidate(), an_observation(tree=young))
+
+    answer = next(item for item in evidence if item.guard == "settled")
+    assert answer.reason == f"it was changed {written} ago, within the quiet time of 15 min"
+
+
 def test_a_foreign_holder_is_named_with_its_process() -> None:
     holder = Holder(kind=HolderKind.MAPPING, path=b"shard-\xff\n", pid=411, command="python")
 

@@ -188,6 +188,16 @@ def test_a_path_outside_every_root_names_the_way_out(ground: Ground, tmp_path: P
     assert refused.value.remedy == f"artifactctl root add {tmp_path / 'elsewhere'}"
 
 
+def test_the_way_out_beside_a_root_is_not_a_folder_that_holds_that_root(ground: Ground) -> None:
+    beside = ground.data.parent / "beside"
+    hidden_states.safetensors_shards(beside)
+
+    with pytest.raises(OutsideRoots) as refused:
+        declare(ground, beside, Statement(kind=ArtifactKind.HIDDEN_STATES))
+
+    assert refused.value.remedy == f"artifactctl root add {beside}"
+
+
 @pytest.mark.parametrize(
     ("inner", "error"),
     [("", UnfitRoot), ("nothing", NothingThere), ("empty", NothingThere)],

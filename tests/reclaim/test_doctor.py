@@ -49,6 +49,21 @@ def test_an_interrupted_operation_is_explained_and_then_finished(ground: Ground)
     assert ground.state("hidden-old") is ReplicaState.QUARANTINED
 
 
+def test_what_a_person_moved_out_of_the_quarantine_to_its_place_is_settled_by_one_repair(ground: Ground) -> None:
+    ground.quarantine("hidden-old")
+    [aside] = ground.aside()
+    [record] = ground.machine.operations(aside.replica.root)
+    ground.machine.do.rename(ROOT_PATH + b"/" + record.placed, ROOT_PATH + b"/hidden-old")
+
+    said = examining.repair(ground.workplace)
+
+    assert len(said) == 1
+    assert ground.state("hidden-old") is ReplicaState.LIVE
+    assert examining.examine(ground.workplace) == ()
+    assert ground.quarantine("hidden-old").steps[0].outcome is StepOutcome.QUARANTINED
+    assert examining.examine(ground.workplace) == ()
+
+
 def test_a_root_whose_marker_is_gone_is_named_and_left_alone(ground: Ground) -> None:
     ground.machine.do.unlink(ROOT_PATH + b"/.artifactctl/root.json")
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from artifactctl.domain.artifacts import LineageRole
 from artifactctl.domain.errors import UsageError
-from artifactctl.domain.plans import ReclaimPlan, canonical_json
+from artifactctl.domain.plans import Bound, ReclaimPlan, canonical_json
 from artifactctl.guards import standard_guards
 from artifactctl.guards.candidate import Recipe, RecipeInput, Successor
 from artifactctl.policy import BUILTIN
@@ -56,6 +56,7 @@ def test_what_is_clear_becomes_a_step_and_the_rest_is_refused_with_its_reason() 
 
     assert [step.name for step in plan.steps] == ["a"]
     assert [(item.name, [e.guard for e in item.blocking]) for item in plan.refused] == [("b", ["no_hold"])]
+    assert (plan.refused[0].exclusive_bytes, plan.refused[0].bound) == (8192, Bound.EXACT)
     assert plan.expected_freed_bytes == 8192
 
 

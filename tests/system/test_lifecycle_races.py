@@ -293,3 +293,15 @@ def test_a_clone_of_the_volume_is_not_taken_for_the_root(ext4_volume: Volume, si
     assert second.code in (2, 4), second
     assert ROOT_NAME in second.stderr
     assert site("reclaim", name, "--dry-run").code in (0, 4)
+
+
+def test_a_hold_that_comes_after_a_purge_has_begun_is_refused_and_not_promised(site: Site) -> None:
+    site.superseded("old")
+    site.set_aside("vol/old")
+
+    with paused_at("begin-purge:begun", site.cli, "quarantine", "purge", "vol/old", "--yes", "--reason", "x", "--json"):
+        late = site("hold", "add", "vol/old", "--reason", "wait")
+
+    assert late.code == 4
+    assert "cannot be kept any more: it is purging" in late.stderr
+    assert site("hold", "add", "vol/old", "--reason", "wait").code == 4

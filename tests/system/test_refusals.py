@@ -272,3 +272,22 @@ def test_a_waiver_is_never_taken_from_the_environment_or_guessed(site: Site) -> 
 
     assert eager("reclaim", "vol/only", "--yes", "--reason", "test").code == REFUSED
     assert (site.root / "only").is_dir()
+
+
+def test_a_hold_that_an_older_catalog_file_does_not_know_still_keeps_it(site: Site, tmp_path: Path) -> None:
+    """Somebody copied a backup over the catalog by hand: lineage and epoch are the same, only the root tells."""
+    site.superseded("old")
+    site.superseded("other")
+    site.done("catalog", "backup", tmp_path / "backup.db")
+    site.done("hold", "add", "vol/old", "--reason", "for the paper")
+    catalog = site.cli.home / "state" / "artifactctl" / "catalog.db"
+    for log in ("-wal", "-shm"):
+        catalog.with_name(catalog.name + log).unlink(missing_ok=True)
+    catalog.write_bytes((tmp_path / "backup.db").read_bytes())
+
+    refused = site("reclaim", "vol/old", "--yes", "--reason", "test", "--purge-now")
+
+    assert refused.code == 4
+    assert "for the paper" in refused.stdout
+    assert (site.root / "old").is_dir()
+    site.done("reclaim", "vol/other", "--yes", "--reason", "test", "--purge-now")

@@ -13,6 +13,7 @@ FAREWELL = """
 That was all of it, in {seconds:.0f} seconds; what the demonstration made is gone. On a volume of yours:
 
   artifactctl rescue /your/volume                    first aid when it is filling up; reads only, needs no set-up
+  artifactctl init                                   make the catalog, once
   artifactctl root add /your/volume --name data      say where it may act
   artifactctl scan data                              see what is there
   artifactctl plan extraction --tokens 87.8M --volume data

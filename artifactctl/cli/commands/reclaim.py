@@ -69,7 +69,7 @@ def approve(wiring: Wiring, plan: bytes) -> None:
     wiring.output.answer(
         "approval",
         payload=lambda: {"plan_digest": read.digest, "actor": wiring.actor, "reason": reason},
-        text=lambda: ["", f"approved as {wiring.actor}: plan {read.digest[:12]}"],
+        text=lambda: ["", f"approved as {wiring.actor}: plan {read.digest[:12]}; `artifactctl apply` carries it out"],
     )
 
 

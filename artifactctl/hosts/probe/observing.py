@@ -12,6 +12,7 @@ from artifactctl.hosts.probe import filesystems, folders, kernel, mounts, places
 from artifactctl.hosts.probe.extents import SharedExtents
 from artifactctl.hosts.probe.holders import HolderLook
 from artifactctl.hosts.probe.obstacles import Obstacles
+from artifactctl.hosts.probe.other_roots import RootsInside, roots_around
 from artifactctl.hosts.probe.surveying import Survey, Target, Visitor
 from artifactctl.hosts.probe.trees import TreeSummary
 from artifactctl.hosts.probe.walking import describe
@@ -132,9 +133,15 @@ def observe_path(root: bytes, relative: bytes, *, also_known_as: Sequence[bytes]
         except OSError as error:
             _note_way(seen, error, root, relative)
             return seen
+        try:
+            around = roots_around(mounts.join(os.path.realpath(root), relative), parent, top)
+        except OSError:
+            os.close(parent)
+            raise
     finally:
         os.close(top)
     try:
+        seen["confinement"]["other_roots"] = [os.fsdecode(folder) for folder in around]
         location = mounts.join(os.path.realpath(root), relative)
         mount = mounts.of_descriptor(mounts.read(), parent) or mounts.holding(mounts.read(), location)
         _observe(seen, _Place(parent, name, location, mount), also_known_as)
@@ -166,6 +173,7 @@ def _empty(root: bytes, relative: bytes, top: int) -> Wire:
             "symlinked_component": None if link is None else os.fsdecode(link),
             "mounts": [],
             "mounts_complete": True,
+            "other_roots": [],
         },
     }
 
@@ -222,6 +230,9 @@ def _observe(seen: Wire, place: _Place, also_known_as: Sequence[bytes]) -> None:
     for relative in looks["mounted"]:
         found.setdefault(relative, _mount_sighting(relative, None))
     seen["confinement"]["mounts"] = [found[relative] for relative in sorted(found)]
+    seen["confinement"]["other_roots"] += [
+        os.fsdecode(mounts.join(place.location, os.path.dirname(relative))) for relative in looks["roots"]
+    ]
     for name in ("tree", "holders", "obstacles"):
         seen[name] = looks[name]
 
@@ -232,15 +243,16 @@ def _survey(
     tree = TreeSummary(place.location, also_known_as)
     obstacles = Obstacles(place.parent, place.mount)
     extents = SharedExtents(place.mount.type if place.mount else "")
-    meeting = _MountedPlaces()
+    meeting, inside = _MountedPlaces(), RootsInside()
     holders = HolderLook(place.location, place.mount, place.parent)
     target = Target(place.parent, place.name, status, mounted)
-    Survey(target, (tree, obstacles, extents, meeting, holders)).run()
+    Survey(target, (tree, obstacles, extents, meeting, inside, holders)).run()
     return {
         "tree": tree.summary(_conclude(extents, place, status)),
         "holders": holders.report(),
         "obstacles": obstacles.found,
         "mounted": meeting.found,
+        "roots": inside.found,
     }
 
 

@@ -67,6 +67,8 @@ def is_sibling_folder(name: bytes) -> bool:
 def split(relative: bytes) -> "tuple[bytes, bytes]":
     """Return (parent, name) of a path below the root; ProbeFailure when it is not strictly below."""
     parts = relative.split(b"/")
-    if any(part in (b"", b".", b"..") for part in parts) or b"\0" in relative or parts[0] == PRIVATE:
+    if any(part in (b"", b".", b"..") or part.startswith(SIBLING_PREFIX) for part in parts) or (
+        b"\0" in relative or parts[0] == PRIVATE
+    ):
         raise ProbeFailure(f"{relative!r} is not a path below a managed root")
     return b"/".join(parts[:-1]), parts[-1]

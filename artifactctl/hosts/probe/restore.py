@@ -39,33 +39,37 @@ def put_back(root: RootFolder, name: str, *, to: Optional[bytes], reason: str) -
     if operation.event in ("purging", "purged"):
         return "purging"
     reached("put-back:begun")
+    relative = to or operation.known.original
     try:
         folder_fd, purging = operation.open_folder()
     except FileNotFoundError:
-        return "absent"
+        return _complete(operation, relative)
     with closing(folder_fd):
         if purging:
             return "purging"
         if operation.content() is None:
-            return _complete(operation)
-        return _put_back_to(operation, folder_fd, to or operation.known.original, reason)
+            return _complete(operation, relative)
+        return _put_back_to(operation, folder_fd, relative, reason)
 
 
-def _complete(operation: Operation) -> str:
-    """Complete a restore that died between its rename and its journal; `absent` when the bytes are nowhere."""
-    relative = os.fsencode(operation.known.restored_to)
-    if operation.event != "restore_intended" or not relative:
+def _complete(operation: Operation, relative: bytes) -> str:
+    """Journal a restore whose rename is done: before a crash of ours, or by a person; `absent` when it is not there."""
+    if operation.event not in ("renamed", "quarantined", "kept", "restore_intended"):
         return "absent"
+    if operation.event == "restore_intended" and operation.known.restored_to:
+        relative = os.fsencode(operation.known.restored_to)
     try:
         parent_fd, target = operation.root.open_parent(relative)
-    except FileNotFoundError:
-        return "absent"
+    except OSError as error:
+        if error.errno in (*_NO_PARENT, errno.EXDEV):
+            return "absent"
+        raise
     with closing(parent_fd):
         present = status_at(parent_fd, target)
         if present is None or not matches(operation.identity, present):
             return "absent"
         durable.flush_folder(parent_fd)
-    operation.record("restored", to=operation.known.restored_to)
+    operation.record("restored", to=os.fsdecode(relative))
     clear_away(operation)
     return "done"
 
