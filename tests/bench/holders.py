@@ -25,22 +25,22 @@ class HolderTrouble(RuntimeError):
 
 
 @contextmanager
-def _process(command: Sequence[str | Path], *, greeting: bytes = b"") -> Iterator[int]:
+def process(command: Sequence[str | Path], *, greeting: bytes = b"") -> Iterator[int]:
     """Run `command` until the context ends, entering when it has written `held`.
 
     `greeting` is sent to it first: a copy of `cat` proves that it runs by giving it back.
     """
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert process.stdin is not None
-    assert process.stdout is not None
+    child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert child.stdin is not None
+    assert child.stdout is not None
     try:
-        os.write(process.stdin.fileno(), greeting)
-        if process.stdout.readline() != b"held\n":
-            _, said = process.communicate(timeout=END_SECONDS)
+        os.write(child.stdin.fileno(), greeting)
+        if child.stdout.readline() != b"held\n":
+            _, said = child.communicate(timeout=END_SECONDS)
             raise HolderTrouble(f"{' '.join(map(str, command))}: {said.decode(errors='replace')}")
-        yield process.pid
+        yield child.pid
     finally:
-        _end(process)
+        _end(child)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -57,7 +57,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _holding(way: str, path: Path, *, prefix: Sequence[str] = ()) -> AbstractContextManager[int]:
-    return _process([*prefix, sys.executable, "-I", PROGRAM, way, path])
+    return process([*prefix, sys.executable, "-I", PROGRAM, way, path])
 
 
 def descriptor(path: Path) -> AbstractContextManager[int]:
@@ -70,9 +70,9 @@ def location_descriptor(path: Path) -> AbstractContextManager[int]:
     return _holding("location_descriptor", path)
 
 
-def mapping(path: Path) -> AbstractContextManager[int]:
-    """A mapped file whose descriptor is closed."""
-    return _holding("mapping", path)
+def mapping(path: Path, *, prefix: Sequence[str] = ()) -> AbstractContextManager[int]:
+    """A mapped file whose descriptor is closed; `prefix` starts the process in another way (`setpriv ...`)."""
+    return _holding("mapping", path, prefix=prefix)
 
 
 def working_directory(path: Path) -> AbstractContextManager[int]:
@@ -108,7 +108,7 @@ def writing(path: Path) -> AbstractContextManager[int]:
 
 def executable(path: Path) -> AbstractContextManager[int]:
     """The program at `path` running: a copy of `cat`, put there by `place_executable`."""
-    return _process([path], greeting=b"held\n")
+    return process([path], greeting=b"held\n")
 
 
 def place_executable(path: Path) -> Path:
@@ -123,7 +123,7 @@ def place_executable(path: Path) -> Path:
 
 def shared_lock(path: Path) -> AbstractContextManager[int]:
     """`flock -s PATH`: an advisory lock on a file or folder by a process that needs nothing of ours."""
-    return _process(["flock", "--shared", "--no-fork", path, "cat"], greeting=b"held\n")
+    return process(["flock", "--shared", "--no-fork", path, "cat"], greeting=b"held\n")
 
 
 @contextmanager

@@ -56,7 +56,7 @@ def _called(node: ast.Call) -> str:
 
 
 @pytest.mark.parametrize("module", [name for name in modules("artifactctl", "extract", "train") if name != VOCABULARY])
-def test_no_audit_entry_is_written_with_a_bare_string(module):
+def test_no_audit_entry_is_written_with_a_bare_string(module: str) -> None:
     assert bare_actions(tree_of(module)) == []
 
 
@@ -71,12 +71,12 @@ def test_no_audit_entry_is_written_with_a_bare_string(module):
         'AuditEntry(action="hold." + verb)',
     ],
 )
-def test_a_bare_string_would_be_found(source):
+def test_a_bare_string_would_be_found(source: str) -> None:
     assert len(bare_actions(ast.parse(source))) >= 1
 
 
 @pytest.mark.parametrize("action", AuditAction)
-def test_every_action_is_a_noun_and_a_verb_and_says_what_it_means(action):
+def test_every_action_is_a_noun_and_a_verb_and_says_what_it_means(action: AuditAction) -> None:
     (line,) = [each for each in text_of(VOCABULARY).splitlines() if f'= "{action.value}"' in each]
 
     assert re.fullmatch(r"[a-z]+\.[a-z_]+", action.value)
@@ -84,7 +84,7 @@ def test_every_action_is_a_noun_and_a_verb_and_says_what_it_means(action):
     assert action.name == action.value.replace(".", "_").upper()
 
 
-def test_every_action_is_written_somewhere():
+def test_every_action_is_written_somewhere() -> None:
     used = {
         node.attr
         for module in modules("artifactctl", "extract", "train")

@@ -1,7 +1,6 @@
 """Acting on real volumes: every filesystem, mounts and subvolumes, power cuts, broken disks, cloned roots."""
 
 import os
-import subprocess
 import time
 
 import pytest
@@ -13,12 +12,9 @@ from artifactctl.hosts.protocol import Placement, PutBack, SetAside
 from tests.bench.volumes import FilesystemKind, crash_copy, cut_power, revived
 from tests.hosts.act_child import run_act
 from tests.hosts.act_ground import described, managed, picture, plant
+from tests.system.programs import run
 
 pytestmark = pytest.mark.system
-
-
-def run(*command):
-    subprocess.run(command, check=True, capture_output=True)
 
 
 def placement(ground, relative) -> Placement:

@@ -160,7 +160,7 @@ def test_a_container_that_binds_an_ancestor_does_not_block(site: Site, ancestor:
 def uses_it_inside(folder: Path, member: str) -> AbstractContextManager[int]:
     script = f"mount -t tmpfs none /mnt && mkdir /mnt/d && mount --bind {folder} /mnt/d && exec 9< /mnt/d/{member}"
     code = f"{script} && echo held && cat"
-    return holders._process(["unshare", "--mount", "--propagation", "private", "bash", "-c", code])
+    return holders.process(["unshare", "--mount", "--propagation", "private", "bash", "-c", code])
 
 
 def test_a_container_that_reads_it_through_its_own_mount_blocks_and_is_named(site: Site) -> None:

@@ -4,17 +4,19 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.system.look_volumes import holding, mounted, open_place, run
+from tests.bench import holders
+from tests.bench.nobody import NOBODY
+from tests.bench.volumes import Volume
+from tests.system.programs import run
 
 pytestmark = pytest.mark.system
 
-NOBODY = 65534
+AS_NOBODY = ("setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups")
 LOOK = """
 import json, os, sys
 from artifactctl.hosts.probe import observing
@@ -23,10 +25,9 @@ print(json.dumps(observing.observe_path(os.fsencode(sys.argv[1]), os.fsencode(sy
 
 
 @pytest.fixture
-def volume() -> Iterator[Path]:
-    with open_place() as place, mounted("ext4", place) as mount:
-        mount.chmod(0o777)
-        yield mount
+def volume(ext4_volume: Volume) -> Path:
+    ext4_volume.mount.chmod(0o777)
+    return ext4_volume.mount
 
 
 @pytest.fixture
@@ -40,8 +41,7 @@ def target(volume: Path) -> Path:
 
 
 def as_user(*words: str) -> str:
-    command = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", *words]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    done = subprocess.run([*AS_NOBODY, *words], check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -68,7 +68,7 @@ def test_the_owner_is_told_what_could_not_be_inspected_and_the_kernel_answers_fo
 
 
 def test_a_root_process_that_reads_is_known_without_a_name(target: Path) -> None:
-    with holding("held = open(sys.argv[1], 'rb')", target / "rows.bin"):
+    with holders.descriptor(target / "rows.bin"):
         seen = seen_by_user(target)
 
     assert [(item["kind"], item["pid"]) for item in seen["holders"]["holders"]] == [("kernel_lease", None)]
@@ -84,18 +84,10 @@ def test_files_of_somebody_else_give_no_answer(target: Path) -> None:
 
 
 def test_a_mapping_of_ones_own_process_is_named(target: Path) -> None:
-    from tests.system.test_look_holders import MAP_AND_CLOSE
-
-    code = f"import os, sys\n{MAP_AND_CLOSE}\nprint('ready', flush=True)\nsys.stdin.read()\n"
-    words = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", sys.executable, "-c", code]
-    with subprocess.Popen([*words, str(target / "rows.bin")], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
-        assert child.stdout is not None
-        assert child.stdout.readline() == b"ready\n"
+    with holders.mapping(target / "rows.bin", prefix=AS_NOBODY) as process:
         seen = seen_by_user(target)
-        assert child.stdin is not None
-        child.stdin.close()
 
-    assert ("mapping", child.pid) in [(item["kind"], item["pid"]) for item in seen["holders"]["holders"]]
+    assert ("mapping", process) in [(item["kind"], item["pid"]) for item in seen["holders"]["holders"]]
 
 
 def test_hidden_processes_are_a_blind_spot(target: Path) -> None:

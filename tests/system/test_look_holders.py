@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,43 +11,17 @@ import pytest
 
 from artifactctl.domain.observation import BlindSpotKind, HolderKind, HolderReport
 from artifactctl.hosts.local_look import LocalLook
-from tests.system.look_volumes import KINDS, holding, mounted, needs_namespace, run, waiting
+from tests.bench import holders
+from tests.bench.volumes import FilesystemKind, mounted_volume
+from tests.system.programs import run
 
 pytestmark = pytest.mark.system
 
-MAP_AND_CLOSE = """
-import ctypes
-libc = ctypes.CDLL(None, use_errno=True)
-libc.mmap.restype = ctypes.c_void_p
-fd = os.open(sys.argv[1], os.O_RDONLY)
-assert libc.mmap(None, ctypes.c_size_t(4096), 1, 2, fd, ctypes.c_long(0)) != ctypes.c_void_p(-1).value
-os.close(fd)
-"""
-OWN_TABLE = """
-import ctypes, threading
-ready, opened = threading.Event(), threading.Event()
-def hold():
-    assert ctypes.CDLL(None).unshare(0x400) == 0  # CLONE_FILES
-    fd = os.open(sys.argv[1], os.O_RDONLY)
-    opened.set()
-    ready.wait()
-threading.Thread(target=hold, daemon=True).start()
-opened.wait()
-"""
-IN_FLIGHT = """
-import array, socket
-one, other = socket.socketpair()
-fd = os.open(sys.argv[1], os.O_RDONLY)
-one.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))])
-os.close(fd)
-"""
 
-
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=list(FilesystemKind), ids=str)
 def volume(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    needs_namespace()
-    with mounted(request.param, tmp_path_factory.mktemp("volumes")) as mount:
-        yield mount
+    with mounted_volume(request.param, tmp_path_factory.mktemp("volumes")) as made:
+        yield made.mount
 
 
 @pytest.fixture
@@ -77,16 +52,16 @@ def test_nothing_is_found_where_nobody_is(target: Path) -> None:
 
 
 def test_an_open_descriptor_names_its_process(target: Path) -> None:
-    with holding("held = open(sys.argv[1], 'rb')", target / "inner/rows.bin") as process:
+    with holders.descriptor(target / "inner/rows.bin") as process:
         report = look(target)
 
     assert found(report) == {(HolderKind.DESCRIPTOR, b"inner/rows.bin", process)}
     assert not report.leases_settle_openers
-    assert "held = open" in report.holders[0].command
+    assert "descriptor" in report.holders[0].command
 
 
 def test_a_mapping_outlives_its_descriptor(target: Path) -> None:
-    with holding(MAP_AND_CLOSE, target / "inner/rows.bin") as process:
+    with holders.mapping(target / "inner/rows.bin") as process:
         report = look(target)
 
     assert found(report) == {(HolderKind.MAPPING, b"inner/rows.bin", process)}
@@ -94,12 +69,12 @@ def test_a_mapping_outlives_its_descriptor(target: Path) -> None:
 
 
 def test_a_working_directory_inside_is_found(target: Path) -> None:
-    with holding("os.chdir(sys.argv[1])", target / "inner") as process:
+    with holders.working_directory(target / "inner") as process:
         assert found(look(target)) == {(HolderKind.WORKING_DIRECTORY, b"inner", process)}
 
 
 def test_a_root_directory_inside_is_found(target: Path) -> None:
-    with holding("os.chroot(sys.argv[1])", target / "inner") as process:
+    with holders.root_directory(target / "inner") as process:
         assert found(look(target)) == {(HolderKind.ROOT_DIRECTORY, b"inner", process)}
 
 
@@ -116,7 +91,7 @@ def test_a_running_executable_is_found(target: Path) -> None:
 
 
 def test_a_path_descriptor_is_found_though_the_kernel_grants_the_lease(target: Path) -> None:
-    with holding("fd = os.open(sys.argv[1], os.O_PATH)", target / "top.bin") as process:
+    with holders.location_descriptor(target / "top.bin") as process:
         report = look(target)
 
     assert found(report) == {(HolderKind.DESCRIPTOR, b"top.bin", process)}
@@ -124,14 +99,14 @@ def test_a_path_descriptor_is_found_though_the_kernel_grants_the_lease(target: P
 
 
 def test_a_thread_with_its_own_descriptor_table_is_found(target: Path) -> None:
-    with holding(OWN_TABLE, target / "top.bin") as process:
+    with holders.thread_descriptor(target / "top.bin") as process:
         assert found(look(target)) == {(HolderKind.DESCRIPTOR, b"top.bin", process)}
 
 
 def test_a_reader_through_a_hard_link_elsewhere_is_found(target: Path, volume: Path) -> None:
     os.link(target / "top.bin", volume / "alias")
 
-    with holding("held = open(sys.argv[1], 'rb')", volume / "alias") as process:
+    with holders.descriptor(volume / "alias") as process:
         report = look(target)
     (volume / "alias").unlink()
 
@@ -139,7 +114,7 @@ def test_a_reader_through_a_hard_link_elsewhere_is_found(target: Path, volume: P
 
 
 def test_a_descriptor_in_flight_is_known_to_the_kernel_alone(target: Path) -> None:
-    with holding(IN_FLIGHT, target / "top.bin"):
+    with holders.descriptor_in_flight(target / "top.bin"):
         report = look(target)
 
     assert found(report) == {(HolderKind.KERNEL_LEASE, b"top.bin", None)}
@@ -152,10 +127,10 @@ def test_a_bind_mount_in_another_mount_namespace_is_found(target: Path, tmp_path
         place.mkdir()
     else:
         place.touch()
-    script = 'mount --bind "$1" "$2" && echo ready && read line'
+    script = 'mount --bind "$1" "$2" && echo held && read line'
 
     words = ["unshare", "-m", "--propagation", "private", "sh", "-c", script, "sh", str(target / member), str(place)]
-    with waiting(words) as process:
+    with holders.process(words) as process:
         report = look(target)
 
     assert found(report) == {(HolderKind.MOUNT, os.fsencode(member), process)}
@@ -163,17 +138,19 @@ def test_a_bind_mount_in_another_mount_namespace_is_found(target: Path, tmp_path
 
 
 def test_a_container_that_binds_the_whole_volume_is_no_holder(target: Path, volume: Path, tmp_path: Path) -> None:
-    script = 'mount --bind "$1" "$2" && echo ready && read line'
+    script = 'mount --bind "$1" "$2" && echo held && read line'
 
-    with waiting(["unshare", "-m", "--propagation", "private", "sh", "-c", script, "sh", str(volume), str(tmp_path)]):
+    with holders.process(
+        ["unshare", "-m", "--propagation", "private", "sh", "-c", script, "sh", str(volume), str(tmp_path)]
+    ):
         assert look(target).holders == ()
 
 
 def test_something_mounted_on_a_folder_inside_in_another_namespace_is_found(target: Path) -> None:
-    script = 'mount -t tmpfs over "$1" && echo ready && read line'
+    script = 'mount -t tmpfs over "$1" && echo held && read line'
 
     words = ["unshare", "-m", "--propagation", "private", "sh", "-c", script, "sh", str(target / "inner")]
-    with waiting(words) as process:
+    with holders.process(words) as process:
         assert found(look(target)) == {(HolderKind.MOUNT, b"inner", process)}
 
 
@@ -220,9 +197,9 @@ def test_a_swap_file_is_found(target: Path, volume: Path) -> None:
 @pytest.mark.parametrize("member", ["", "inner", "top.bin"])
 @pytest.mark.parametrize("mode", ["-s", "-x"])
 def test_a_flock_counts_as_a_use(target: Path, member: str, mode: str) -> None:
-    command = ["flock", mode, str(target / member), "sh", "-c", "echo ready; read line"]
+    command = ["flock", mode, str(target / member), "sh", "-c", "echo held; read line"]
 
-    with waiting(command) as process:
+    with holders.process(command) as process:
         report = look(target)
 
     assert (HolderKind.FLOCK, os.fsencode(member), process) in found(report)
@@ -231,7 +208,7 @@ def test_a_flock_counts_as_a_use(target: Path, member: str, mode: str) -> None:
 def test_a_flock_on_a_file_beside_the_target_counts_for_the_target(target: Path) -> None:
     beside = target.with_name(target.name + ".lock")
 
-    with waiting(["flock", "-s", str(beside), "sh", "-c", "echo ready; read line"]) as process:
+    with holders.process(["flock", "-s", str(beside), "sh", "-c", "echo held; read line"]) as process:
         report = look(target)
     beside.unlink()
 
@@ -239,7 +216,7 @@ def test_a_flock_on_a_file_beside_the_target_counts_for_the_target(target: Path)
 
 
 def test_a_single_file_is_looked_at_like_a_tree(target: Path) -> None:
-    with holding("held = open(sys.argv[1], 'rb')", target / "top.bin") as process:
+    with holders.descriptor(target / "top.bin") as process:
         assert found(look(target / "top.bin")) == {(HolderKind.DESCRIPTOR, b"", process)}
     report = look(target / "top.bin")
 
@@ -270,13 +247,15 @@ def test_a_look_leaves_access_times_and_content_alone(target: Path) -> None:
 
 def test_an_opener_that_arrives_during_a_lease_neither_fails_nor_kills_the_looker(target: Path) -> None:
     opener = """
-import threading
+import sys, threading
 def read():
     while True:
         open(sys.argv[1], 'rb').close()
 threading.Thread(target=read, daemon=True).start()
+print('held', flush=True)
+sys.stdin.read()
 """
-    with holding(opener, target / "top.bin"):
+    with holders.process([sys.executable, "-c", opener, target / "top.bin"]):
         reports = [look(target) for _ in range(30)]
 
     assert all(report.processes_inspected for report in reports)

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,16 +16,17 @@ from artifactctl.domain.observation import ObstacleKind, SharedExtents
 from artifactctl.hosts.listings import members_in_order
 from artifactctl.hosts.local_look import LocalLook
 from artifactctl.hosts.probe.observing import observe_path
-from tests.system.look_volumes import KINDS, mounted, needs_namespace, run
+from tests.bench.holders import bind_mount
+from tests.bench.volumes import FilesystemKind, Volume, mounted_volume
+from tests.system.programs import run
 
 pytestmark = pytest.mark.system
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=list(FilesystemKind), ids=str)
 def volume(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    needs_namespace()
-    with mounted(request.param, tmp_path_factory.mktemp("volumes")) as mount:
-        yield mount
+    with mounted_volume(request.param, tmp_path_factory.mktemp("volumes")) as made:
+        yield made.mount
 
 
 @pytest.fixture
@@ -276,17 +276,13 @@ def test_an_observation_has_identity_confinement_and_times(target: Path, volume:
     assert seen.problems == ()
 
 
-def test_identity_is_the_same_after_a_remount_and_through_a_bind_mount(tmp_path: Path) -> None:
-    needs_namespace()
-    with mounted("ext4", tmp_path) as volume:
-        (volume / "a").mkdir()
-        before = LocalLook().identity(os.fsencode(volume / "a"))
-        run("mount", "--bind", volume, tmp_path)
+def test_identity_is_the_same_after_a_remount_and_through_a_bind_mount(ext4_volume: Volume, tmp_path: Path) -> None:
+    place = ext4_volume.mount / "a"
+    place.mkdir()
+    before = LocalLook().identity(os.fsencode(place))
+    with bind_mount(ext4_volume.mount, tmp_path):
         aside = LocalLook().identity(os.fsencode(tmp_path / "a"))
-        run("umount", tmp_path)
-        device = run("findmnt", "-n", "-o", "SOURCE", volume)
-        subprocess.run(["umount", str(volume)], check=True)
-        run("mount", "-o", "loop", tmp_path / "ext4.image", volume)
 
-        assert device.startswith("/dev/loop")
-        assert before == aside == LocalLook().identity(os.fsencode(volume / "a"))
+    ext4_volume.remount()
+
+    assert before == aside == LocalLook().identity(os.fsencode(place))
