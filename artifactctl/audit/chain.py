@@ -6,7 +6,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from artifactctl.domain.audit import AuditEntry, AuditEvent
+from artifactctl.domain.audit import AuditAction, AuditEntry, AuditEvent
 
 
 def compose(entry: AuditEntry, *, event_id: int, previous_hash: str) -> str:
@@ -47,7 +47,7 @@ def parse(body: str, recorded_hash: str) -> AuditEvent:
         at=datetime.fromisoformat(told["at"]),
         actor=told["actor"],
         host=told["host"],
-        action=told["action"],
+        action=_action(told["action"]),
         artifact=told["artifact"],
         path=None if path is None else path.encode("utf-8", "surrogateescape"),
         bytes=told["bytes"],
@@ -57,6 +57,10 @@ def parse(body: str, recorded_hash: str) -> AuditEvent:
         evidence=told["evidence"],
     )
     return AuditEvent(event_id=told["id"], entry=entry, previous_hash=told["previous_hash"], hash=recorded_hash)
+
+
+def _action(told: str) -> str:
+    return AuditAction(told) if told in set(AuditAction) else told
 
 
 def _is_utf8(path: bytes) -> bool:

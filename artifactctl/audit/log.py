@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Row, Select, func, insert, select, update
 
 from artifactctl.audit import chain
 from artifactctl.audit.schema import audit_event, audit_head
-from artifactctl.domain.audit import AuditEntry, AuditEvent, AuditHead
+from artifactctl.domain.audit import AuditAction, AuditEntry, AuditEvent, AuditHead
 from artifactctl.domain.text import storable
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -18,7 +18,12 @@ AnyRow: TypeAlias = Row[*tuple[Any, ...]]
 
 
 def append(connection: Connection, entry: AuditEntry) -> AuditEvent:
-    """Add an event within the caller's write transaction: it stands if and only if what it tells of stands."""
+    """Add an event within the caller's write transaction: it stands if and only if what it tells of stands.
+
+    TypeError for an action that is not of the vocabulary.
+    """
+    if not isinstance(entry.action, AuditAction):
+        raise TypeError(f"{entry.action!r} is no AuditAction")
     head = connection.execute(select(audit_head).with_for_update()).one()
     event_id = head.event_id + 1
     body = chain.compose(entry, event_id=event_id, previous_hash=head.hash)

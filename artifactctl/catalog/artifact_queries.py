@@ -22,7 +22,9 @@ BYTES_AT_PATH = (
 )
 """States in which the path is the replica's place; `missing` included, since its bytes may turn up there again."""
 
-_PRESENT = tuple(state for state in BYTES_AT_PATH if state is not ReplicaState.MISSING)
+PRESENT = tuple(state for state in BYTES_AT_PATH if state is not ReplicaState.MISSING)
+"""States in which the bytes are at the path."""
+
 _BATCH = 500
 _SIMILAR = 0.6
 _T = TypeVar("_T")
@@ -94,7 +96,7 @@ def at_path(connection: Connection, root_id: str, relative: bytes, states: Colle
 
 def below(connection: Connection, root_id: str, relative: bytes) -> tuple[Artifact, ...]:
     """Return artifacts with bytes strictly below the path."""
-    condition = and_(replica.c.root_id == root_id, _in(_PRESENT))
+    condition = and_(replica.c.root_id == root_id, _in(PRESENT))
     if relative:
         # b"0" follows b"/": the half-open range holds exactly what begins with the path and a slash.
         condition = and_(condition, replica.c.relative >= relative + b"/", replica.c.relative < relative + b"0")
@@ -109,7 +111,7 @@ def above(connection: Connection, root_id: str, relative: bytes) -> tuple[Artifa
     for batch in _batches(folders):
         statement = (
             select(replica.c.artifact_id)
-            .where(replica.c.root_id == root_id, replica.c.relative.in_(batch), _in(_PRESENT))
+            .where(replica.c.root_id == root_id, replica.c.relative.in_(batch), _in(PRESENT))
             .order_by(func.length(replica.c.relative))
         )
         ids = connection.execute(statement).scalars().all()

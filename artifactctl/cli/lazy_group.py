@@ -64,13 +64,12 @@ class LazyGroup(click.Group):
 
 def plug_ins() -> dict[str, str]:
     """Return the names other packages offer, each with one line about it; nothing of them is imported."""
-    from importlib.metadata import entry_points
+    from artifactctl.cli.plug_in_index import offered_commands
 
-    found = {}
-    for entry in entry_points(group=PLUG_IN_GROUP):
-        package = entry.dist.name if entry.dist else "an unknown package"
-        found[entry.name] = PLUG_IN_SUMMARIES.get(entry.name, f"From the package {package}.")
-    return found
+    return {
+        name: PLUG_IN_SUMMARIES.get(name, f"From the package {package}.")
+        for name, package in offered_commands(PLUG_IN_GROUP).items()
+    }
 
 
 def load_plug_in(name: str) -> click.Command | None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from artifactctl.domain.audit import AuditEntry, JsonValue
+from artifactctl.domain.audit import AuditAction, AuditEntry, JsonValue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,7 +16,7 @@ class Acting:
 
     def entry(
         self,
-        action: str,
+        action: AuditAction,
         *,
         artifact: str = "",
         path: bytes | None = None,

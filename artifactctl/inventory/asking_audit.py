@@ -7,7 +7,9 @@ from datetime import datetime
 from artifactctl import audit
 from artifactctl.catalog.failures import UnknownObject
 from artifactctl.catalog.reading import Reading
-from artifactctl.domain.audit import AuditEvent
+from artifactctl.domain.audit import AuditAction, AuditEvent
+from artifactctl.domain.errors import UsageError
+from artifactctl.domain.suggestions import did_you_mean
 from artifactctl.inventory.finding import find_artifact
 
 
@@ -24,7 +26,8 @@ class AuditQuestion:
 
 
 def matching_events(reading: Reading, question: AuditQuestion, *, here: bytes) -> Iterator[AuditEvent]:
-    """Yield the events, oldest first; an artifact that never existed is an error, not silence."""
+    """Yield the events, oldest first; an artifact or action that never existed is an error, not silence."""
+    _require_known(reading, question.action)
     name = question.artifact
     if name is not None and not reading.artifacts_named_ever(name):
         name = find_artifact(reading, name, here=here).name
@@ -37,6 +40,16 @@ def matching_events(reading: Reading, question: AuditQuestion, *, here: bytes) -
         until=question.until,
         path=question.path,
     )
+
+
+def _require_known(reading: Reading, action: str | None) -> None:
+    if action is None or action in set(AuditAction):
+        return
+    told = audit.last_of_each_action(reading.connection)  # a newer version may have written others
+    if action not in told:
+        raise UsageError(
+            f"`{action}` is no action that the audit log tells of", remedy=did_you_mean(action, {*AuditAction, *told})
+        )
 
 
 def one_event(reading: Reading, event_id: int) -> AuditEvent:

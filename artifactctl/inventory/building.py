@@ -10,6 +10,7 @@ from datetime import datetime
 
 from artifactctl.catalog import Catalog, StateChanged
 from artifactctl.domain.artifacts import Artifact, ArtifactKind, Replica, ReplicaState
+from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.failures import NothingThere
@@ -70,7 +71,9 @@ def announce(
             observed_at=now,
             state=ReplicaState.BUILDING,
         )
-        recorder.audit_in(writing, "announced", artifact.name, target.relative, kind=artifact.kind.value)
+        recorder.audit_in(
+            writing, AuditAction.ARTIFACT_ANNOUNCE, artifact.name, target.relative, kind=artifact.kind.value
+        )
         return state_in(writing, recorder, artifact, statement, meant)
 
 
@@ -95,7 +98,7 @@ def seal(
     new = measure(host, catalog, target, said, progress)
     recorder = _recorder(host, catalog, target, now=now, actor=actor)
     copy = KnownCopy(artifact=known, replica=replica)
-    recorder.replace_members(copy, replace(new, unfinished=False), action="sealed", drift=None)
+    recorder.replace_members(copy, replace(new, unfinished=False), action=AuditAction.ARTIFACT_SEAL, drift=None)
     with catalog.reading() as reading:
         return reading.artifact_by_id(known.artifact_id) or known
 

@@ -8,7 +8,7 @@ from artifactctl.catalog import Catalog
 from artifactctl.catalog.backups import copy_whole, file_of, reading_copy
 from artifactctl.catalog.failures import CopyFailed
 from artifactctl.catalog.publishing import partial_file, publish_new, taken
-from artifactctl.domain.audit import JsonValue
+from artifactctl.domain.audit import AuditAction, JsonValue
 from artifactctl.domain.backups import CatalogBackup
 from artifactctl.domain.errors import CheckFailed
 from artifactctl.inventory.acting import Acting
@@ -39,7 +39,7 @@ def back_up(catalog: Catalog, to: bytes, *, acting: Acting) -> CatalogBackup:
             "audit_events": backup.audit_events,
             "audit_head": backup.audit_head,
         }
-        entry = acting.entry("catalog.backup", path=to, size_bytes=backup.size_bytes, evidence=evidence)
+        entry = acting.entry(AuditAction.CATALOG_BACKUP, path=to, size_bytes=backup.size_bytes, evidence=evidence)
         audit.append(writing.connection, entry)
     return backup
 

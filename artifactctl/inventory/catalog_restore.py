@@ -22,6 +22,7 @@ from artifactctl.catalog.backups import bring_up, changing_copy, copy_whole, fil
 from artifactctl.catalog.failures import CopyFailed
 from artifactctl.catalog.publishing import partial_file, publish_new, set_aside
 from artifactctl.domain.artifacts import Root
+from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.backups import CatalogBackup, CatalogRestore, PresentCatalog
 from artifactctl.domain.errors import Busy, HostFailure, UsageError
 from artifactctl.hosts.protocol import Host
@@ -79,7 +80,7 @@ def put_in_force(host: Host, found: Unpacked, *, reason: str, acting: Acting) ->
             "replaced_revision": _revision(found.present),
             "kept_as": "" if aside is None else os.fsdecode(aside.name),
         }
-        entry = acting.entry("catalog.restore", path=found.backup.path, reason=reason, evidence=evidence)
+        entry = acting.entry(AuditAction.CATALOG_RESTORE, path=found.backup.path, reason=reason, evidence=evidence)
         audit.append(writing.connection, entry)
     if aside is not None and found.present is not None:
         _keep_aside(host, found.target, aside, found.present)

@@ -1,27 +1,50 @@
-"""What the catalog alone says could be given up on a volume; the guards still have to look at each on the machine."""
+"""What the catalog alone says could be given up on a volume; the guards still have to look at each on the machine.
 
-from collections.abc import Iterable
-from datetime import datetime, timedelta
+The policy, the lineage and the guards are those of `reclaim`: whatever is listed here, `reclaim` offers too, unless
+what it finds on disk speaks against it.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 
 from artifactctl.capacity.selection import ReclaimCandidate
+from artifactctl.catalog.indexed_reading import IndexedReading
 from artifactctl.catalog.reading import Reading
-from artifactctl.domain.artifacts import Artifact, LineageEdge, LineageRole, Replica, ReplicaState, Run, RunState
+from artifactctl.domain.artifacts import Artifact, ReplicaState
 from artifactctl.domain.operations import JournalEvent
+from artifactctl.guards import Candidate
+from artifactctl.guards.by_catalog import catalog_permits
+from artifactctl.guards.company import going_with, kept_as_input
+from artifactctl.inventory.candidates import Choice, candidate_for, trust_in
+from artifactctl.inventory.kinship import Freshness
+from artifactctl.policy import Policy
 
 
 def reclaim_candidates(
-    reading: Reading, filesystem_uuid: str, *, now: datetime, grace: timedelta
+    reading: Reading, filesystem_uuid: str, *, policy: Policy, now: datetime
 ) -> tuple[ReclaimCandidate, ...]:
-    """Return what is in quarantine on the volume, and what the built-in rules would offer there.
+    """Return what is in quarantine on the volume, and what the policy would offer there.
 
-    Offered is what a verified successor supersedes, and what a recorded run can make again from inputs that are alive;
-    never what is held, leased, still growing, or needed by something alive. A fresh quarantine frees nothing before its
-    grace has passed.
+    A fresh quarantine frees nothing before its grace has passed.
     """
+    indexed = IndexedReading(reading)
     return (
         *_set_aside(reading, filesystem_uuid, now=now),
-        *_in_place(_World(reading, now=now), filesystem_uuid, free_from=now + grace),
+        *_in_place(indexed, filesystem_uuid, policy=policy, now=now),
     )
+
+
+def cost_of(reading: Reading, artifact: Artifact) -> float | None:
+    """Return the GPU hours that making it again takes, going by its latest run that says so; None if nobody knows.
+
+    A run of which only the duration is known counts as one GPU.
+    """
+    runs = [run for run in reading.runs(artifact_id=artifact.artifact_id) if artifact.artifact_id in run.outputs]
+    costs = [run.cost_gpu_hours for run in runs if run.cost_gpu_hours is not None]
+    if costs:
+        return costs[-1]
+    seconds = runs[-1].duration_seconds if runs else None
+    return None if seconds is None else seconds / 3600
 
 
 def _set_aside(reading: Reading, filesystem_uuid: str, *, now: datetime) -> Iterable[ReclaimCandidate]:
@@ -42,82 +65,46 @@ def _set_aside(reading: Reading, filesystem_uuid: str, *, now: datetime) -> Iter
         )
 
 
-def _in_place(world: "_World", filesystem_uuid: str, *, free_from: datetime) -> Iterable[ReclaimCandidate]:
-    for artifact in world.artifacts.values():
-        live = [
-            replica
-            for replica in artifact.replicas
-            if replica.state is ReplicaState.LIVE and replica.root.filesystem_uuid == filesystem_uuid
-        ]
-        superseded = world.has_verified_successor(artifact)
-        run = world.repeatable_run(artifact)
-        if not live or not (superseded or run) or world.is_kept(artifact):
-            continue
+def _in_place(
+    reading: IndexedReading, filesystem_uuid: str, *, policy: Policy, now: datetime
+) -> Iterable[ReclaimCandidate]:
+    for copies in _offered(reading, filesystem_uuid, policy=policy, now=now):
+        artifact = copies[0].artifact
         yield ReclaimCandidate(
             name=artifact.name,
-            freed_bytes=sum(replica.allocated_bytes for replica in live),
-            superseded=superseded,
-            regenerate_cost=run.cost_gpu_hours if run else None,
+            freed_bytes=sum(copy.replica.allocated_bytes for copy in copies),
+            superseded=artifact.superseded_by is not None,
+            regenerate_cost=cost_of(reading, artifact),
             created_at=artifact.created_at,
-            available_at=free_from,
-            freed_files=sum(replica.files for replica in live),
+            available_at=now + policy.grace,
+            freed_files=sum(copy.replica.files for copy in copies),
         )
 
 
-class _World:
-    """One look at the catalog, indexed for many questions."""
-
-    def __init__(self, reading: Reading, *, now: datetime) -> None:
-        self.artifacts: dict[int, Artifact] = {a.artifact_id: a for a in reading.artifacts()}
-        self._by_name = {artifact.name: artifact for artifact in self.artifacts.values()}
-        self._promised = {hold.artifact_id for hold in reading.holds()}
-        self._promised |= {lease.artifact_id for lease in reading.leases(now)}
-        self._children: dict[int, list[LineageEdge]] = {}
-        for edge in reading.edges():
-            self._children.setdefault(edge.parent_id, []).append(edge)
-        self._runs: dict[int, Run] = {}
-        self._unfinished: set[int] = set()
-        for run in reading.runs():
-            if run.state is RunState.RUNNING:
-                self._unfinished.update((*run.inputs, *run.outputs))
-            elif run.state is RunState.SUCCEEDED:
-                self._runs.update(dict.fromkeys(run.outputs, run))
-
-    def is_kept(self, artifact: Artifact) -> bool:
-        """Whether a promise, unfinished work or a living child stands in the way."""
-        return (
-            not artifact.sealed
-            or artifact.artifact_id in self._promised
-            or artifact.artifact_id in self._unfinished
-            or any(self._child_needs_it(edge) for edge in self._children.get(artifact.artifact_id, ()))
+def _offered(
+    reading: IndexedReading, filesystem_uuid: str, *, policy: Policy, now: datetime
+) -> Iterable[Sequence[Candidate]]:
+    """Yield the copies of one artifact at a time that the policy offers and nothing in the catalog keeps."""
+    artifacts = reading.artifacts()
+    fresh = Freshness.as_recorded(replica for artifact in artifacts for replica in artifact.replicas)
+    trust = trust_in(reading, now=now)
+    alone = [
+        candidate
+        for artifact in artifacts
+        for replica in artifact.replicas
+        if replica.state is ReplicaState.LIVE and replica.root.filesystem_uuid == filesystem_uuid
+        if catalog_permits(
+            candidate := candidate_for(
+                reading, artifact, replica, choice=Choice(named=False), policy=policy, fresh=fresh, trust=trust, now=now
+            ),
+            now=now,
         )
-
-    def has_verified_successor(self, artifact: Artifact) -> bool:
-        """Whether what supersedes it is alive and was verified since its last change."""
-        successor = self._by_name.get(artifact.superseded_by or "")
-        return successor is not None and any(_is_verified(replica) for replica in successor.replicas)
-
-    def repeatable_run(self, artifact: Artifact) -> Run | None:
-        """Return the run that made it when its inputs are recorded and alive."""
-        run = self._runs.get(artifact.artifact_id)
-        inputs = [self.artifacts.get(key) for key in run.inputs] if run else []
-        return run if inputs and all(parent is not None and parent.is_live for parent in inputs) else None
-
-    def _child_needs_it(self, edge: LineageEdge) -> bool:
-        child = self.artifacts[edge.child_id]
-        if not child.is_live or edge.role is LineageRole.SUPERSEDES:
-            return False
-        if edge.role is LineageRole.RESUMED_FROM:
-            return child.artifact_id in self._unfinished
-        if edge.role.needs_parent:
-            return True
-        unverified = not any(_is_verified(replica) for replica in child.replicas)
-        return unverified or not child.sealed or child.artifact_id in (self._promised | self._unfinished)
-
-
-def _is_verified(replica: Replica) -> bool:
-    return (
-        replica.state is ReplicaState.LIVE
-        and replica.verified_level is not None
-        and replica.verified_fingerprint == replica.fingerprint
-    )
+    ]
+    kept = kept_as_input(alone)
+    together = {c.artifact.name for c in alone} - set(kept)
+    copies: dict[str, list[Candidate]] = {}
+    for candidate in alone:
+        name = candidate.artifact.name
+        if name in together and catalog_permits(going_with(candidate, together), now=now):
+            copies.setdefault(name, []).append(candidate)
+    return copies.values()

@@ -8,6 +8,7 @@ from artifactctl.catalog.catalog import Catalog
 from artifactctl.catalog.failures import UnknownObject
 from artifactctl.catalog.reading import Reading
 from artifactctl.domain.artifacts import Artifact, Hold, ReplicaState, Root
+from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.errors import ArtifactctlError, ExitCode, HostFailure, Refused
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.acting import Acting
@@ -34,7 +35,7 @@ def add_hold(
         audit.append(
             writing.connection,
             acting.entry(
-                "hold.add",
+                AuditAction.HOLD_ADD,
                 artifact=artifact.name,
                 reason=reason,
                 evidence={"hold": hold.hold_id, "until": None if until is None else until.isoformat()},
@@ -67,7 +68,7 @@ def release_holds(catalog: Catalog, host: Host, artifact: Artifact, *, reason: s
             audit.append(
                 writing.connection,
                 acting.entry(
-                    "hold.release",
+                    AuditAction.HOLD_RELEASE,
                     artifact=artifact.name,
                     reason=reason,
                     evidence={"hold": hold.hold_id, "placed_by": hold.actor, "placed_for": hold.reason},

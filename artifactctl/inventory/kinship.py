@@ -1,6 +1,6 @@
 """What the lineage says about a removal: who depends on it, how it could be built again, what replaces it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -35,6 +35,11 @@ class Freshness:
     """
 
     fingerprints: Mapping[int, str]
+
+    @classmethod
+    def as_recorded(cls, replicas: Iterable[Replica]) -> "Freshness":
+        """Return what the catalog believes, for answers that do not look and on which nothing is removed."""
+        return cls(fingerprints={r.replica_id: r.fingerprint for r in replicas if r.state in _COUNTS})
 
     def is_there(self, replica: Replica) -> bool:
         """Whether the replica is live and lies on disk just now, with every member the catalog knows."""

@@ -8,7 +8,7 @@ from artifactctl import audit
 from artifactctl.catalog.catalog import Catalog
 from artifactctl.catalog.failures import UnknownObject
 from artifactctl.domain.artifacts import Artifact, Lease
-from artifactctl.domain.audit import AuditEntry
+from artifactctl.domain.audit import AuditAction, AuditEntry
 from artifactctl.domain.errors import Refused
 from artifactctl.inventory.acting import Acting
 from artifactctl.inventory.process_identity import HolderLife, ProcessIdentity, life_of
@@ -56,7 +56,7 @@ def take_leases(
                 command=command,
             )
             leases.append(lease)
-            audit.append(writing.connection, _entry(acting, "lease.grant", lease))
+            audit.append(writing.connection, _entry(acting, AuditAction.LEASE_GRANT, lease))
     return LeaseSet(owner=owner, leases=tuple(leases))
 
 
@@ -80,7 +80,7 @@ def release_leases(catalog: Catalog, held: LeaseSet, *, acting: Acting) -> None:
     with catalog.writing(acting.actor, acting.now) as writing:
         for lease in held.leases:
             writing.release_lease(lease.lease_id, owner=held.owner)
-            audit.append(writing.connection, _entry(acting, "lease.release", lease))
+            audit.append(writing.connection, _entry(acting, AuditAction.LEASE_RELEASE, lease))
 
 
 def break_lease(catalog: Catalog, lease_id: str, *, reason: str, here: ProcessIdentity, acting: Acting) -> Lease:
@@ -91,7 +91,7 @@ def break_lease(catalog: Catalog, lease_id: str, *, reason: str, here: ProcessId
         raise HolderMayBeAlive(_why_not(lease, life), remedy=_what_then(lease, life))
     with catalog.writing(acting.actor, acting.now) as writing:
         writing.break_lease(lease.lease_id, reason=reason)
-        audit.append(writing.connection, _entry(acting, "lease.break", lease, reason=reason))
+        audit.append(writing.connection, _entry(acting, AuditAction.LEASE_BREAK, lease, reason=reason))
     return lease
 
 
@@ -118,7 +118,7 @@ def _what_then(lease: Lease, life: HolderLife) -> str:
     return f"run this on {lease.host}, outside of containers; {expiry}"
 
 
-def _entry(acting: Acting, action: str, lease: Lease, *, reason: str = "") -> AuditEntry:
+def _entry(acting: Acting, action: AuditAction, lease: Lease, *, reason: str = "") -> AuditEntry:
     return acting.entry(
         action,
         artifact=lease.artifact_name,

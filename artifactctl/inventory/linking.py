@@ -8,7 +8,7 @@ from artifactctl import audit
 from artifactctl.catalog import Catalog, Writing
 from artifactctl.catalog.failures import UnknownObject
 from artifactctl.domain.artifacts import Artifact, LineageEdge
-from artifactctl.domain.audit import AuditEntry, JsonValue
+from artifactctl.domain.audit import AuditAction, AuditEntry, JsonValue
 from artifactctl.domain.errors import UsageError
 from artifactctl.inventory.acting import Acting
 from artifactctl.inventory.failures import UnfitLink
@@ -50,7 +50,7 @@ def link_in(writing: Writing, child_id: int, meant: Input, *, hostname: str) -> 
     child, parent = _existing(writing, child_id), _existing(writing, meant.parent_id)
     role = role_for(child, parent, meant.role)
     writing.add_lineage(child_id, meant.parent_id, role)
-    _audit(writing, "linked", child.name, hostname, {"parent": parent.name, "role": role.value})
+    _audit(writing, AuditAction.LINEAGE_LINK, child.name, hostname, {"parent": parent.name, "role": role.value})
     return LineageEdge(child_id=child_id, parent_id=meant.parent_id, role=role)
 
 
@@ -73,7 +73,7 @@ def supersede_in(writing: Writing, old_id: int, new_id: int, *, hostname: str) -
     if not after.is_live:
         raise UnfitLink(f"{after.name} has no living copy", remedy=f"artifactctl show {after.name}")
     writing.supersede(old_id, new_id)
-    _audit(writing, "superseded", before.name, hostname, {"by": after.name})
+    _audit(writing, AuditAction.ARTIFACT_SUPERSEDE, before.name, hostname, {"by": after.name})
     return _existing(writing, old_id)
 
 
@@ -98,11 +98,17 @@ def record(
     with catalog.writing(acting.actor, acting.now) as writing:
         for metric, value in metrics.items():
             writing.add_measurement(artifact.artifact_id, metric, value, source=source)
-        _audit(writing, "measured", artifact.name, acting.host, {"metrics": dict(metrics), "source": source})
+        _audit(
+            writing,
+            AuditAction.ARTIFACT_MEASURE,
+            artifact.name,
+            acting.host,
+            {"metrics": dict(metrics), "source": source},
+        )
         return _existing(writing, artifact.artifact_id)
 
 
-def _audit(writing: Writing, action: str, name: str, hostname: str, evidence: dict[str, JsonValue]) -> None:
+def _audit(writing: Writing, action: AuditAction, name: str, hostname: str, evidence: dict[str, JsonValue]) -> None:
     audit.append(
         writing.connection,
         AuditEntry(at=writing.now, actor=writing.actor, host=hostname, action=action, artifact=name, evidence=evidence),

@@ -9,6 +9,7 @@ from typing import Any
 from artifactctl import audit
 from artifactctl.catalog import Catalog, PathTaken, Reading
 from artifactctl.domain.artifacts import Artifact, ReplicaState, Root
+from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.errors import HostFailure
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.acting import Acting
@@ -88,7 +89,7 @@ def place_again(host: Host, catalog: Catalog, root: Root, hold: MirroredHold, *,
                 placed_at=hold.placed_at,
             )
         entry = acting.entry(
-            "hold.found_again" if kept is not None else "hold.without_object",
+            AuditAction.HOLD_FOUND_AGAIN if kept is not None else AuditAction.HOLD_WITHOUT_OBJECT,
             artifact=kept.name if kept is not None else hold.name,
             path=root.path.rstrip(b"/") + b"/" + hold.paths[0] if hold.paths else root.path,
             reason=hold.reason,

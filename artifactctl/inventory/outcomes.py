@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from artifactctl.catalog.members import Member
 from artifactctl.domain.artifacts import ReplicaState, Root
+from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.observation import MemberDrift
 from artifactctl.domain.stock import Drifted, Registered, ScanReport, Strays, UncataloguedFile
 from artifactctl.domain.text import display_path
@@ -177,19 +178,19 @@ class Outcomes:
         """Decide about a copy that the catalog has; `new` is what it would become."""
         name, replica = known.artifact.name, known.replica
         if replica.state is ReplicaState.MISSING:
-            self._recorder.change_state(known, to=ReplicaState.LIVE, action="found_again")
+            self._recorder.change_state(known, to=ReplicaState.LIVE, action=AuditAction.ARTIFACT_FOUND_AGAIN)
             self._found_again.append(name)
         has_changed = measured.member_digest != replica.member_digest
         if accepted and new is not None and (has_changed or not drift.is_none):
             if is_announced(known.artifact):
                 new = replace(new, unfinished=False)  # a person says what its writer no longer can
-            self._recorder.replace_members(known, new, action="drift_accepted", drift=drift)
+            self._recorder.replace_members(known, new, action=AuditAction.ARTIFACT_ACCEPT_DRIFT, drift=drift)
             self._drift.append(Drifted(name=name, path=_path_of(known), drift=drift, accepted=True))
         elif not known.artifact.sealed and new is not None:
             if is_announced(known.artifact):
                 new = replace(new, unfinished=True)  # its writer says when it is complete, not how it looks
             if has_changed or not new.unfinished:
-                self._recorder.replace_members(known, new, action="grown", drift=None)
+                self._recorder.replace_members(known, new, action=AuditAction.ARTIFACT_GROW, drift=None)
                 self._grown.append(self._as_registered(new, name))
         elif is_announced(known.artifact) and not known.artifact.sealed:
             return  # what its writer adds to it is no drift
@@ -201,7 +202,7 @@ class Outcomes:
 
     def missing(self, known: KnownCopy) -> None:
         """Record that nothing is at the path of a copy any more."""
-        self._recorder.change_state(known, to=ReplicaState.MISSING, action="missing")
+        self._recorder.change_state(known, to=ReplicaState.MISSING, action=AuditAction.ARTIFACT_MISSING)
         self._missing.append(known.artifact.name)
 
     # values

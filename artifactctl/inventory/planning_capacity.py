@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 from artifactctl.capacity.calibration import FinishedRun
@@ -30,6 +30,7 @@ from artifactctl.inventory.finished_runs import finished_runs
 from artifactctl.inventory.giving_up import reclaim_candidates
 from artifactctl.inventory.tree_growth import Growth
 from artifactctl.inventory.volumes import find_volume
+from artifactctl.policy import Policy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +40,7 @@ class PlanningWorld:
     host: Host
     here: bytes
     now: datetime
-    grace: timedelta
+    policy: Policy
     reading: Reading | None
 
     def volume(self, word: str) -> VolumeUsage:
@@ -60,7 +61,7 @@ class PlanningWorld:
         """Return what could be given up there."""
         if self.reading is None:
             return ()
-        return reclaim_candidates(self.reading, usage.filesystem_uuid, now=self.now, grace=self.grace)
+        return reclaim_candidates(self.reading, usage.filesystem_uuid, policy=self.policy, now=self.now)
 
     def tokens_of(self, word: str) -> int:
         """Return the tokens of a corpus or of hidden states; UsageError when nobody counted them."""

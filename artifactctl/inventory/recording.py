@@ -9,7 +9,7 @@ from artifactctl import audit
 from artifactctl.catalog import Catalog, NameTaken, Writing
 from artifactctl.catalog.members import Member
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, Root
-from artifactctl.domain.audit import AuditEntry, JsonValue
+from artifactctl.domain.audit import AuditAction, AuditEntry, JsonValue
 from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.observation import MemberDrift
 from artifactctl.inventory.naming import numbered
@@ -52,7 +52,9 @@ class Recorder(Protocol):
         """Record artifacts; return the names they got."""
         ...
 
-    def replace_members(self, known: KnownCopy, new: NewArtifact, *, action: str, drift: MemberDrift | None) -> None:
+    def replace_members(
+        self, known: KnownCopy, new: NewArtifact, *, action: AuditAction, drift: MemberDrift | None
+    ) -> None:
         """Record what a copy is now: it grew, or a person accepted its drift."""
         ...
 
@@ -60,7 +62,7 @@ class Recorder(Protocol):
         """Record that the members are the same, but were touched."""
         ...
 
-    def change_state(self, known: KnownCopy, *, to: ReplicaState, action: str) -> None:
+    def change_state(self, known: KnownCopy, *, to: ReplicaState, action: AuditAction) -> None:
         """Record that a copy vanished or turned up again."""
         ...
 
@@ -71,13 +73,15 @@ class NobodyRecords:
     def register(self, new: Sequence[NewArtifact]) -> tuple[str, ...]:
         return tuple(item.name for item in new)
 
-    def replace_members(self, known: KnownCopy, new: NewArtifact, *, action: str, drift: MemberDrift | None) -> None:
+    def replace_members(
+        self, known: KnownCopy, new: NewArtifact, *, action: AuditAction, drift: MemberDrift | None
+    ) -> None:
         return None
 
     def refresh(self, known: KnownCopy, measured: Measured) -> None:
         return None
 
-    def change_state(self, known: KnownCopy, *, to: ReplicaState, action: str) -> None:
+    def change_state(self, known: KnownCopy, *, to: ReplicaState, action: AuditAction) -> None:
         return None
 
 
@@ -122,7 +126,7 @@ class CatalogRecorder:
         )
         return artifact
 
-    def audit_in(self, writing: Writing, action: str, name: str, relative: bytes, **facts: JsonValue) -> None:
+    def audit_in(self, writing: Writing, action: AuditAction, name: str, relative: bytes, **facts: JsonValue) -> None:
         """Append an event about an artifact of this root within the caller's transaction."""
         bytes_concerned = facts.pop("allocated_bytes", None)
         reason = facts.pop("reason", "")
@@ -146,7 +150,7 @@ class CatalogRecorder:
         self.add_in(writing, named, listed, labels={})
         self.audit_in(
             writing,
-            "registered",
+            AuditAction.ARTIFACT_REGISTER,
             named.name,
             named.sighting.relative,
             allocated_bytes=named.measured.allocated_bytes,
@@ -158,7 +162,9 @@ class CatalogRecorder:
         )
         return named.name
 
-    def replace_members(self, known: KnownCopy, new: NewArtifact, *, action: str, drift: MemberDrift | None) -> None:
+    def replace_members(
+        self, known: KnownCopy, new: NewArtifact, *, action: AuditAction, drift: MemberDrift | None
+    ) -> None:
         listed = self.list_beforehand(new)
         artifact, replica = known.artifact, known.replica
         with self._catalog.writing(self._actor, self._now) as writing:
@@ -191,7 +197,7 @@ class CatalogRecorder:
         with self._catalog.writing(self._actor, self._now) as writing:
             writing.record_replica(known.replica.replica_id, observed_at=self._now, **facts_of(measured))
 
-    def change_state(self, known: KnownCopy, *, to: ReplicaState, action: str) -> None:
+    def change_state(self, known: KnownCopy, *, to: ReplicaState, action: AuditAction) -> None:
         replica: Replica = known.replica
         with self._catalog.writing(self._actor, self._now) as writing:
             writing.change_state(replica.replica_id, expected=(replica.state,), to=to)

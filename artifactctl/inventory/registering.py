@@ -6,6 +6,7 @@ from datetime import datetime
 
 from artifactctl.catalog import Catalog, PathTaken, Writing
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, Run, RunState
+from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Host
@@ -54,7 +55,7 @@ def register(
         artifact = recorder.add_in(writing, new, listed, labels=dict(statement.labels))
         recorder.audit_in(
             writing,
-            "registered",
+            AuditAction.ARTIFACT_REGISTER,
             artifact.name,
             target.relative,
             allocated_bytes=new.measured.allocated_bytes,
@@ -167,7 +168,7 @@ def _restate(
         )
         recorder.audit_in(
             writing,
-            "restated",
+            AuditAction.ARTIFACT_RESTATE,
             artifact.name,
             known.replicas[0].relative,
             allocated_bytes=artifact.allocated_bytes,
@@ -194,7 +195,7 @@ def state_in(
         run = _add_run(writing, current, statement, inputs=[item.parent_id for item in meant.inputs])
         recorder.audit_in(
             writing,
-            "run_recorded",
+            AuditAction.RUN_RECORD,
             current.name,
             current.replicas[0].relative,
             stage=run.stage,

@@ -9,6 +9,7 @@ from artifactctl.capacity.verdict import CapacityPlan
 from artifactctl.catalog.catalog import Catalog
 from artifactctl.catalog.failures import UnknownObject
 from artifactctl.domain.artifacts import Reservation
+from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.errors import Refused
 from artifactctl.domain.observation import VolumeUsage
 from artifactctl.hosts.protocol import Host
@@ -76,7 +77,7 @@ def reserve(catalog: Catalog, host: Host, promise: Promise, usage: VolumeUsage, 
         audit.append(
             writing.connection,
             acting.entry(
-                "reservation.make",
+                AuditAction.RESERVATION_MAKE,
                 path=promise.path,
                 size_bytes=reservation.reserved_bytes,
                 reason=reservation.purpose,
@@ -114,7 +115,7 @@ def release_reservation(catalog: Catalog, reservation_id: str, *, acting: Acting
         audit.append(
             writing.connection,
             acting.entry(
-                "reservation.release",
+                AuditAction.RESERVATION_RELEASE,
                 path=found[0].path,
                 size_bytes=found[0].reserved_bytes,
                 reason=found[0].purpose,

@@ -8,7 +8,7 @@ from artifactctl import audit
 from artifactctl.catalog import Catalog, Reading, Writing
 from artifactctl.catalog.failures import UnknownObject
 from artifactctl.domain.artifacts import Root
-from artifactctl.domain.audit import AuditEntry
+from artifactctl.domain.audit import AuditAction, AuditEntry
 from artifactctl.domain.errors import HostFailure, UsageError
 from artifactctl.domain.ledger import KnownHost, KnownVolume
 from artifactctl.domain.observation import VolumeUsage
@@ -75,7 +75,7 @@ def add_root(
         )
         added = writing.add_root(root)
         writing.record_volume(_volume(usage, known_host, now))
-        _audit(writing, "root_added", added, host=machine.hostname, reason=attestation)
+        _audit(writing, AuditAction.ROOT_ADD, added, host=machine.hostname, reason=attestation)
     return added
 
 
@@ -256,11 +256,11 @@ def forget_root(host: Host, catalog: Catalog, name: str, *, now: datetime, actor
         if leases:
             raise RootInUse(f"{leases[0].artifact_name} on {name} is leased", remedy="artifactctl lease ls")
         writing.forget_root(root.root_id)
-        _audit(writing, "root_forgotten", root, host=machine.hostname)
+        _audit(writing, AuditAction.ROOT_FORGET, root, host=machine.hostname)
     return root
 
 
-def _audit(writing: Writing, action: str, root: Root, *, host: str, reason: str = "") -> None:
+def _audit(writing: Writing, action: AuditAction, root: Root, *, host: str, reason: str = "") -> None:
     audit.append(
         writing.connection,
         AuditEntry(

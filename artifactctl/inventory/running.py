@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from artifactctl import audit
 from artifactctl.catalog import Catalog
 from artifactctl.domain.artifacts import Artifact, Run, RunState
-from artifactctl.domain.audit import JsonValue
+from artifactctl.domain.audit import AuditAction, JsonValue
 from artifactctl.inventory.acting import Acting
 
 
@@ -15,7 +15,7 @@ def start_run(catalog: Catalog, stage: str, *, inputs: Sequence[Artifact], comma
         ids = [artifact.artifact_id for artifact in inputs]
         run = writing.add_run(stage, command=command, started_at=acting.now, inputs=ids)
         evidence: JsonValue = {"run": run.run_id, "stage": stage, "inputs": [artifact.name for artifact in inputs]}
-        audit.append(writing.connection, acting.entry("run.start", reason=command, evidence=evidence))
+        audit.append(writing.connection, acting.entry(AuditAction.RUN_START, reason=command, evidence=evidence))
     return run
 
 
@@ -41,7 +41,7 @@ def finish_run(
             "cost_gpu_hours": ended.cost_gpu_hours,
             "cost_usd": ended.cost_usd,
         }
-        audit.append(writing.connection, acting.entry("run.finish", evidence=evidence))
+        audit.append(writing.connection, acting.entry(AuditAction.RUN_FINISH, evidence=evidence))
     return ended
 
 

@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from artifactctl import audit
 from artifactctl.catalog import Catalog, CatalogMissing, CatalogOutdated, create_or_upgrade, open_catalog
+from artifactctl.domain.audit import AuditAction
 from artifactctl.inventory.acting import Acting
 
 
@@ -14,6 +15,9 @@ class Start(StrEnum):
     CREATED = "created"
     UPGRADED = "upgraded"
     UNCHANGED = "unchanged"
+
+
+_TOLD = {Start.CREATED: AuditAction.CATALOG_CREATE, Start.UPGRADED: AuditAction.CATALOG_UPGRADE}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +38,6 @@ def start_catalog(location: str, *, acting: Acting) -> StartedCatalog:
         start = Start.UPGRADED
     catalog = create_or_upgrade(location, now=acting.now)
     with catalog.writing(acting.actor, acting.now) as writing:
-        entry = acting.entry(f"catalog.{start.value}", evidence={"lineage": catalog.lineage_id, "epoch": catalog.epoch})
+        entry = acting.entry(_TOLD[start], evidence={"lineage": catalog.lineage_id, "epoch": catalog.epoch})
         audit.append(writing.connection, entry)
     return StartedCatalog(catalog=catalog, start=start)

@@ -10,6 +10,7 @@ from datetime import datetime
 from artifactctl.catalog import Catalog
 from artifactctl.catalog.failures import UnknownObject
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, VerifyLevel
+from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.text import display_path
 from artifactctl.domain.verification import VerifyResult
@@ -153,7 +154,7 @@ def _store(
         writing.set_verified(replica.replica_id, result.level, fingerprint, ok=result.ok, problems=result.problems)
         recorder.audit_in(
             writing,
-            "verified" if result.ok else "verification_failed",
+            AuditAction.ARTIFACT_VERIFY if result.ok else AuditAction.ARTIFACT_VERIFY_FAILED,
             result.name,
             replica.relative,
             level=result.level.value,

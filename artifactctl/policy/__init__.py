@@ -3,6 +3,6 @@
 A policy offers and limits; it never permits: the guards do. Until policy files exist, `BUILTIN` is the policy.
 """
 
-from artifactctl.policy.builtin import BUILTIN, Policy, Standing
+from artifactctl.policy.builtin import BUILTIN, REBUILDABLE, SUPERSEDED, Policy, Standing
 
-__all__ = ["BUILTIN", "Policy", "Standing"]
+__all__ = ["BUILTIN", "REBUILDABLE", "SUPERSEDED", "Policy", "Standing"]

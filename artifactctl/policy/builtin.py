@@ -6,6 +6,12 @@ from datetime import timedelta
 
 TIB = 1 << 40
 
+SUPERSEDED = "superseded"
+"""The rule that offers what a verified successor takes the place of."""
+
+REBUILDABLE = "rebuildable"
+"""The rule that offers what can be built again from living inputs."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
@@ -42,15 +48,15 @@ class Policy:
         """SHA-256 in hex over everything that decides."""
         text = (
             f"{self.name}|{self.max_bytes}|{self.max_artifacts}|{self.quiet_time.total_seconds()}"
-            f"|{self.grace.total_seconds()}|superseded,rebuildable"
+            f"|{self.grace.total_seconds()}|{SUPERSEDED},{REBUILDABLE}"
         )
         return hashlib.sha256(text.encode()).hexdigest()
 
     def offer(self, standing: Standing) -> str:
         """Return the name of the rule that offers the artifact, "" when none does."""
         if standing.superseded and standing.successor_verified:
-            return "superseded"
-        return "rebuildable" if standing.recipe_alive else ""
+            return SUPERSEDED
+        return REBUILDABLE if standing.recipe_alive else ""
 
     def tightened(
         self,

@@ -2,6 +2,7 @@
 
 from artifactctl import audit
 from artifactctl.catalog import Catalog
+from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.errors import Refused
 from artifactctl.domain.ledger import Approval
 from artifactctl.domain.plans import ReclaimPlan, canonical_json
@@ -22,7 +23,7 @@ def approve_plan(catalog: Catalog, plan: ReclaimPlan, *, reason: str, acting: Ac
         audit.append(
             writing.connection,
             acting.entry(
-                "plan.approve",
+                AuditAction.PLAN_APPROVE,
                 artifact=names if len(plan.steps) == 1 else "",
                 reason=reason,
                 evidence={"plan_digest": plan.digest, "names": names},

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from artifactctl import audit
 from artifactctl.domain.artifacts import Root
-from artifactctl.domain.audit import JsonValue
+from artifactctl.domain.audit import AuditAction, JsonValue
 from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.operations import OperationRecord
 from artifactctl.inventory.acting import Acting
@@ -89,7 +89,7 @@ def confirm(workplace: Workplace, waiting: Awaiting) -> tuple[str, ...]:
             "roots": [behind.root.name for behind in waiting.roots],
             "unreachable": list(waiting.unreachable),
         }
-        audit.append(writing.connection, acting.entry("catalog.confirm", evidence=evidence))
+        audit.append(writing.connection, acting.entry(AuditAction.CATALOG_CONFIRM, evidence=evidence))
     done.append(f"epoch {epoch} of this catalog is confirmed")
     return tuple(done)
 
@@ -127,7 +127,7 @@ def _settle_epoch(workplace: Workplace, waiting: Awaiting) -> int:
     with workplace.catalog.writing(acting.actor, acting.now) as writing:
         writing.raise_epoch(highest + 1)
         evidence: JsonValue = {"epoch": highest + 1, "epoch_before": waiting.epoch}
-        audit.append(writing.connection, acting.entry("catalog.raise_epoch", evidence=evidence))
+        audit.append(writing.connection, acting.entry(AuditAction.CATALOG_RAISE_EPOCH, evidence=evidence))
     return workplace.catalog.look_up_epoch()
 
 

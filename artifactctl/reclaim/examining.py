@@ -8,13 +8,14 @@ from artifactctl.domain.artifacts import ReplicaState, Root
 from artifactctl.domain.errors import ArtifactctlError, HostFailure
 from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Marker
+from artifactctl.inventory.candidates import CLOCK_SLACK
 from artifactctl.inventory.standing import why_read_only
 from artifactctl.reclaim.importing import import_operation, strangers
 from artifactctl.reclaim.locking import locked_roots, mirror_operations
 from artifactctl.reclaim.recovering import unfinished
 from artifactctl.reclaim.recovery import Action
 from artifactctl.reclaim.survey import target_of
-from artifactctl.reclaim.workplace import CLOCK_SLACK, Workplace
+from artifactctl.reclaim.workplace import Workplace
 from artifactctl.report.doctor import Finding
 from artifactctl.report.sizes import format_bytes
 

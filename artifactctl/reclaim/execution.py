@@ -14,6 +14,7 @@ from datetime import datetime
 
 from artifactctl.catalog import Reading, Writing
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState
+from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.errors import HostFailure, Refused
 from artifactctl.domain.observation import Observation
 from artifactctl.domain.operations import JournalEvent, StepOutcome
@@ -22,8 +23,8 @@ from artifactctl.domain.results import StepResult
 from artifactctl.domain.verdicts import Clearance, Evidence, Verdict, may_remove
 from artifactctl.guards import evaluate
 from artifactctl.hosts.protocol import ManifestNote, PutBack, RootLock, SetAside
+from artifactctl.inventory.candidates import Choice, candidate_for
 from artifactctl.inventory.kinship import Freshness
-from artifactctl.reclaim.candidates import Choice, candidate_for
 from artifactctl.reclaim.second_look import second_look
 from artifactctl.reclaim.survey import links_to, look, target_of, with_links
 from artifactctl.reclaim.used_steps import step_was_abandoned
@@ -179,7 +180,7 @@ class StepExecution:
         record(
             writing,
             self._work,
-            "quarantine.begin",
+            AuditAction.QUARANTINE_BEGIN,
             artifact=artifact.name,
             path=step.path,
             size_bytes=step.allocated_bytes,
@@ -193,19 +194,21 @@ class StepExecution:
         must_hold(lock, root)
         if self._work.clock() >= clearance.expires_at:
             host.abandon(root, self._operation, "the look was too old to act on")
-            self._back_to_live(artifact, replica, "quarantine.abandon", "the look was too old to act on")
+            self._back_to_live(artifact, replica, AuditAction.QUARANTINE_ABANDON, "the look was too old to act on")
             return self._refused(self._stale("the look was too old to act on"))
         outcome = host.set_aside(root, self._operation)
         if outcome is not SetAside.DONE:
             host.abandon(root, self._operation, outcome.value)
-            self._back_to_live(artifact, replica, "quarantine.abandon", outcome.value)
+            self._back_to_live(artifact, replica, AuditAction.QUARANTINE_ABANDON, outcome.value)
             return self._not_set_aside(outcome)
         problems = self._second_look(replica)
         if problems:
             return self._undo(artifact, replica, problems)
         host.confirm(root, self._operation)
         grace_until = self._work.clock() + self._plan.grace
-        self._finish(artifact, replica, JournalEvent.QUARANTINED, "quarantine", clearance.evidence, grace_until)
+        self._finish(
+            artifact, replica, JournalEvent.QUARANTINED, AuditAction.QUARANTINE_DONE, clearance.evidence, grace_until
+        )
         return self._ended(StepOutcome.QUARANTINED, evidence=clearance.evidence, grace_until=grace_until)
 
     def _second_look(self, replica: Replica) -> tuple[Evidence, ...]:
@@ -219,10 +222,10 @@ class StepExecution:
         root, reason = replica.root, problems[0].reason
         outcome = self._work.host.put_back(root, self._operation, to=None, reason=reason)
         if outcome is PutBack.DONE:
-            self._back_to_live(artifact, replica, "quarantine.put_back", reason, evidence=problems)
+            self._back_to_live(artifact, replica, AuditAction.QUARANTINE_PUT_BACK, reason, evidence=problems)
             return self._ended(StepOutcome.BUSY_RESTORED, evidence=problems, detail=reason)
         self._work.host.keep(root, self._operation, reason)
-        self._finish(artifact, replica, JournalEvent.KEPT, "quarantine.keep", problems, None)
+        self._finish(artifact, replica, JournalEvent.KEPT, AuditAction.QUARANTINE_KEEP, problems, None)
         detail = f"{reason}; its old path is {outcome.value}, so it stays in quarantine and never expires"
         return self._ended(StepOutcome.BUSY_KEPT, evidence=problems, detail=detail)
 
@@ -233,7 +236,7 @@ class StepExecution:
         artifact: Artifact,
         replica: Replica,
         event: JournalEvent,
-        action: str,
+        action: AuditAction,
         evidence: tuple[Evidence, ...],
         grace_until: datetime | None,
     ) -> None:
@@ -253,9 +256,15 @@ class StepExecution:
             )
 
     def _back_to_live(
-        self, artifact: Artifact, replica: Replica, action: str, why: str, *, evidence: tuple[Evidence, ...] = ()
+        self,
+        artifact: Artifact,
+        replica: Replica,
+        action: AuditAction,
+        why: str,
+        *,
+        evidence: tuple[Evidence, ...] = (),
     ) -> None:
-        event = JournalEvent.RESTORED if action == "quarantine.put_back" else JournalEvent.ABANDONED
+        event = JournalEvent.RESTORED if action is AuditAction.QUARANTINE_PUT_BACK else JournalEvent.ABANDONED
         with self._work.catalog.writing(self._work.actor, self._work.clock()) as writing:
             state = ReplicaState.QUARANTINING
             if event is JournalEvent.RESTORED:  # it was away: the generation shows it

@@ -5,6 +5,7 @@ The journal decides where bytes are, the catalog what is permitted: what it did 
 
 from artifactctl.catalog import Reading, StateChanged, Writing
 from artifactctl.domain.artifacts import Artifact, ArtifactKind, Replica, ReplicaState, Root
+from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.operations import JournalEvent, OperationRecord
 from artifactctl.reclaim.workplace import Workplace, record
 
@@ -45,7 +46,7 @@ def _add(
     record(
         writing,
         workplace,
-        "operation.import",
+        AuditAction.OPERATION_IMPORT,
         artifact=artifact.name,
         path=root.path.rstrip(b"/") + b"/" + found.original,
         size_bytes=found.allocated_bytes,

@@ -8,7 +8,7 @@ from artifactctl.domain.observation import Observation, SharedExtents
 from artifactctl.domain.plans import PLAN_LIFETIME, Bound, Cap, ReclaimPlan, ReclaimStep, Refusal
 from artifactctl.domain.verdicts import Evidence, Verdict, may_remove
 from artifactctl.guards import Candidate, Guard, evaluate
-from artifactctl.guards.candidate import RecipeInput
+from artifactctl.guards.company import going_with, kept_as_input
 from artifactctl.policy import Policy
 
 
@@ -53,17 +53,19 @@ def make_plan(
     """
     waivers = circumstances.waivers
     first = [s for s in subjects if may_remove(evidence_about(guards, s, waivers))]
-    inputs = {i.name: s.candidate.artifact.name for s in first for i in _inputs(s)}
-    kept_as_input = [s for s in first if not s.candidate.named_by_operator and s.candidate.artifact.name in inputs]
-    first = [s for s in first if s not in kept_as_input]
+    inputs = kept_as_input(s.candidate for s in first)
+    kept = [s for s in first if s.candidate.artifact.name in inputs]
+    first = [s for s in first if s not in kept]
     together = frozenset(s.candidate.artifact.name for s in first)
-    judged = [(s, evidence_about(guards, _going_with(s, together), waivers)) for s in subjects]
+    judged = [
+        (s, evidence_about(guards, replace(s, candidate=going_with(s.candidate, together)), waivers)) for s in subjects
+    ]
     through = [(s, e) for s, e in judged if s in first and may_remove(e)]
     caps = _caps([s for s, _ in through], policy)
     cap_evidence = within_caps(caps)
     steps: tuple[ReclaimStep, ...] = ()
-    refused = [_refusal(s, e) for s, e in judged if s not in kept_as_input and not (s in first and may_remove(e))]
-    refused += [_refusal(s, (_needed_by(inputs[s.candidate.artifact.name]),)) for s in kept_as_input]
+    refused = [_refusal(s, e) for s, e in judged if s not in kept and not (s in first and may_remove(e))]
+    refused += [_refusal(s, (_needed_by(inputs[s.candidate.artifact.name]),)) for s in kept]
     if cap_evidence.permits_removal:
         steps = tuple(_step(s, (*e, cap_evidence)) for s, e in through)
     else:
@@ -120,24 +122,6 @@ def evidence_about(guards: Sequence[Guard], subject: Subject, waivers: Sequence[
         guard="removable", verdict=Verdict.BLOCKED, reason=f"it cannot be set aside: {subject.obstacle}"
     )
     return (*evidence, no_place)
-
-
-def _going_with(subject: Subject, names: frozenset[str]) -> Subject:
-    candidate = subject.candidate
-    others = names - {candidate.artifact.name}
-    recipe = candidate.recipe
-    if recipe is not None:
-        inputs = tuple(replace(i, in_same_plan=i.in_same_plan or i.name in others) for i in recipe.inputs)
-        recipe = replace(recipe, inputs=inputs)
-    successor = candidate.successor
-    if successor is not None:
-        successor = replace(successor, in_same_plan=successor.in_same_plan or successor.name in others)
-    return replace(subject, candidate=replace(candidate, recipe=recipe, successor=successor))
-
-
-def _inputs(subject: Subject) -> tuple[RecipeInput, ...]:
-    recipe = subject.candidate.recipe
-    return recipe.inputs if recipe is not None else ()
 
 
 def _needed_by(name: str) -> Evidence:

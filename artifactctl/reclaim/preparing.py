@@ -6,14 +6,16 @@ from datetime import datetime
 
 from artifactctl.capacity.selection import ReclaimCandidate, least_regret
 from artifactctl.catalog import Reading
+from artifactctl.catalog.indexed_reading import IndexedReading
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, Root
 from artifactctl.domain.errors import HostFailure, Refused, UsageError
 from artifactctl.domain.observation import Observation
 from artifactctl.domain.plans import ReclaimPlan
 from artifactctl.domain.verdicts import may_remove
 from artifactctl.guards import evaluate
+from artifactctl.inventory.candidates import Choice, candidate_for
+from artifactctl.inventory.giving_up import cost_of
 from artifactctl.inventory.kinship import Freshness
-from artifactctl.reclaim.candidates import Choice, candidate_for
 from artifactctl.reclaim.planning import Circumstances, Subject, make_plan
 from artifactctl.reclaim.survey import links_to, look, target_of, with_links
 from artifactctl.reclaim.workplace import Workplace
@@ -38,7 +40,8 @@ class Wish:
 
 def prepare(workplace: Workplace, wish: Wish, *, looking_at: Callable[[str], None] = lambda name: None) -> ReclaimPlan:
     """Return the plan for a wish; `looking_at` hears each name before its tree is walked."""
-    with workplace.catalog.reading() as reading:
+    with workplace.catalog.reading() as plain:
+        reading = plain if wish.chosen else IndexedReading(plain)
         pairs = wish.chosen or _offered(workplace, reading, wish.scope)
         if not pairs:
             raise Refused(
@@ -195,22 +198,15 @@ def _is_cleared(workplace: Workplace, subject: Subject, wish: Wish) -> bool:
 
 def _as_offer(reading: Reading, subject: Subject) -> ReclaimCandidate:
     artifact, tree = subject.candidate.artifact, subject.observation.tree
-    runs = [run for run in reading.runs(artifact_id=artifact.artifact_id) if artifact.artifact_id in run.outputs]
-    costs = [run.cost_gpu_hours for run in runs if run.cost_gpu_hours is not None]
     return ReclaimCandidate(
         name=artifact.name,
         freed_bytes=tree.exclusive_bytes if tree is not None else 0,
         allocated_bytes=tree.allocated_bytes if tree is not None else 0,
         freed_files=tree.files if tree is not None else 0,
         superseded=artifact.superseded_by is not None,
-        regenerate_cost=costs[-1] if costs else _hours_of(runs[-1].duration_seconds if runs else None),
+        regenerate_cost=cost_of(reading, artifact),
         created_at=artifact.created_at,
     )
-
-
-def _hours_of(seconds: float | None) -> float | None:
-    """Return hours of one machine for a run whose GPU hours nobody recorded."""
-    return None if seconds is None else seconds / 3600
 
 
 def _circumstances(workplace: Workplace, root: Root, wish: Wish) -> Circumstances:

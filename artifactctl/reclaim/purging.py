@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from artifactctl.catalog import Reading, Writing
 from artifactctl.domain.artifacts import ReplicaState
+from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.observation import Observation
 from artifactctl.domain.operations import JournalEvent, StepOutcome
@@ -21,8 +22,8 @@ from artifactctl.domain.verdicts import Evidence, Verdict, may_remove
 from artifactctl.guards import evaluate
 from artifactctl.guards.wording import first_of
 from artifactctl.hosts.protocol import PurgeResult, RootLock
+from artifactctl.inventory.candidates import Choice, candidate_for
 from artifactctl.inventory.kinship import Freshness
-from artifactctl.reclaim.candidates import Choice, candidate_for
 from artifactctl.reclaim.importing import IMPORTED_BY_NOBODY
 from artifactctl.reclaim.quarantined import Quarantined
 from artifactctl.reclaim.survey import links_to, look_quarantined, target_of, with_links
@@ -56,7 +57,7 @@ def purge_step(workplace: Workplace, item: Quarantined, *, reason: str, lock: Ro
             expected = {ReplicaState.QUARANTINED}
             writing.change_state(item.replica.replica_id, expected=expected, to=ReplicaState.PURGING)
             writing.update_operation(item.operation.operation_id, state=JournalEvent.PURGE_INTENDED)
-            _record(writing, workplace, item, "purge.begin", reason, evidence)
+            _record(writing, workplace, item, AuditAction.PURGE_BEGIN, reason, evidence)
     if not cleared:
         return _ended(item, StepOutcome.REFUSED, evidence=evidence)
     try:
@@ -84,7 +85,7 @@ def finish_purge(
     with workplace.catalog.writing(workplace.actor, workplace.clock()) as writing:
         writing.change_state(item.replica.replica_id, expected={ReplicaState.PURGING}, to=ReplicaState.GONE)
         writing.update_operation(item.operation.operation_id, state=JournalEvent.PURGED)
-        _record(writing, workplace, item, "purge", reason, evidence)
+        _record(writing, workplace, item, AuditAction.PURGE_DONE, reason, evidence)
     return _ended(item, StepOutcome.PURGED, evidence=evidence)
 
 
@@ -123,7 +124,12 @@ def _judge(workplace: Workplace, reading: Reading, item: Quarantined, look: Look
 
 
 def _record(
-    writing: Writing, workplace: Workplace, item: Quarantined, action: str, reason: str, evidence: tuple[Evidence, ...]
+    writing: Writing,
+    workplace: Workplace,
+    item: Quarantined,
+    action: AuditAction,
+    reason: str,
+    evidence: tuple[Evidence, ...],
 ) -> None:
     record(
         writing,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from artifactctl.catalog import Reading
 from artifactctl.domain.artifacts import Replica, ReplicaState, Root
+from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.ledger import Operation
 from artifactctl.domain.operations import JournalEvent, OperationRecord
@@ -78,6 +79,15 @@ def recover_root(workplace: Workplace, root: Root, *, lock: RootLock) -> tuple[s
     return tuple(sentences)
 
 
+_TOLD = {
+    JournalEvent.QUARANTINED: AuditAction.RECOVER_QUARANTINE,
+    JournalEvent.KEPT: AuditAction.RECOVER_KEEP,
+    JournalEvent.RESTORED: AuditAction.RECOVER_RESTORE,
+    JournalEvent.PURGED: AuditAction.RECOVER_PURGE,
+    JournalEvent.ABANDONED: AuditAction.RECOVER_ABANDON,
+}
+
+
 def _bring_in_line(
     workplace: Workplace, item: Unfinished, event: JournalEvent, *, relative: bytes | None = None
 ) -> None:
@@ -97,7 +107,7 @@ def _bring_in_line(
         record(
             writing,
             workplace,
-            f"recover.{event.value}",
+            _TOLD[event],
             artifact=item.found.name,
             path=item.root.path.rstrip(b"/") + b"/" + (relative or item.found.original),
             size_bytes=item.found.allocated_bytes,

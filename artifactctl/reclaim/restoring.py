@@ -2,6 +2,7 @@
 
 from artifactctl.catalog import Writing
 from artifactctl.domain.artifacts import ReplicaState
+from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.errors import Refused
 from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.operations import JournalEvent, StepOutcome
@@ -39,7 +40,7 @@ def restore_step(
         record(
             writing,
             workplace,
-            "restore.begin",
+            AuditAction.RESTORE_BEGIN,
             artifact=item.artifact.name,
             path=place.absolute,
             reason=reason,
@@ -64,7 +65,7 @@ def record_restored(workplace: Workplace, item: Quarantined, place: ManagedPath,
         record(
             writing,
             workplace,
-            "restore",
+            AuditAction.RESTORE_DONE,
             artifact=item.artifact.name,
             path=place.absolute,
             size_bytes=item.replica.allocated_bytes,
@@ -114,7 +115,7 @@ def _still_in_quarantine(workplace: Workplace, item: Quarantined, place: Managed
         record(
             writing,
             workplace,
-            "restore.refused",
+            AuditAction.RESTORE_REFUSED,
             artifact=item.artifact.name,
             path=place.absolute,
             reason=_WHY[outcome],

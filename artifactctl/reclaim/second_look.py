@@ -6,8 +6,8 @@ from artifactctl.domain.verdicts import Evidence
 from artifactctl.guards import evaluate
 from artifactctl.guards.not_held import NotHeld
 from artifactctl.guards.unchanged import Unchanged
+from artifactctl.inventory.candidates import Choice, candidate_for
 from artifactctl.inventory.kinship import Freshness
-from artifactctl.reclaim.candidates import Choice, candidate_for
 from artifactctl.reclaim.survey import look_quarantined
 from artifactctl.reclaim.workplace import Workplace
 

@@ -1,26 +1,23 @@
 """What the acting half of the engine works with: catalog, machine, policy, clock, and somebody who listens."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from artifactctl import audit
 from artifactctl.catalog import Catalog, Reading, Writing
 from artifactctl.domain.artifacts import Artifact, Replica, Root
-from artifactctl.domain.audit import AuditEntry
+from artifactctl.domain.audit import AuditAction, AuditEntry
 from artifactctl.domain.errors import Refused
 from artifactctl.domain.verdicts import Evidence
 from artifactctl.guards import Guard, standard_guards
 from artifactctl.hosts.protocol import Host, RootLock
+from artifactctl.inventory.candidates import Trust, trust_in
 from artifactctl.inventory.kinship import Freshness, proofs_to_look_at
 from artifactctl.inventory.mirrored_holds import holds_nobody_knows
 from artifactctl.policy import Policy
-from artifactctl.reclaim.candidates import Trust
 from artifactctl.reclaim.survey import CatalogStamp, look
 from artifactctl.report.evidence import evidence_payload
-
-CLOCK_SLACK = timedelta(minutes=5)
-"""How far this clock may be behind the catalog's last write before nothing expires any more."""
 
 CLEARANCE_LIFETIME = timedelta(minutes=5)
 """How long a clear look may be acted on; between look and rename lie milliseconds unless somebody froze us."""
@@ -47,14 +44,9 @@ class Workplace:
         return CatalogStamp(lineage_id=self.catalog.lineage_id, epoch=self.catalog.epoch)
 
     def trust(self, reading: Reading) -> Trust:
-        """Return what can be relied on now: a restored catalog not at all; a clock behind lets nothing expire."""
-        identity = reading.identity()
-        return Trust(
-            lineage=identity.is_confirmed,
-            clock=self.clock() >= identity.written_at - CLOCK_SLACK,
-            hostname=self.host.identify().hostname,
-            holds_in_roots=holds_nobody_knows(self.host, reading),
-        )
+        """Return what can be relied on now."""
+        trusted = trust_in(reading, now=self.clock(), hostname=self.host.identify().hostname)
+        return replace(trusted, holds_in_roots=holds_nobody_knows(self.host, reading))
 
     def fresh(self, reading: Reading, subjects: Iterable[tuple[Artifact, Replica]]) -> Freshness:
         """Look at every replica that decisions about `subjects` rest on, each once."""
@@ -73,7 +65,7 @@ class Workplace:
 def record(
     writing: Writing,
     workplace: Workplace,
-    action: str,
+    action: AuditAction,
     *,
     artifact: str,
     path: bytes,

@@ -5,13 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from artifactctl.domain.artifacts import Hold, Lease, Reservation
-from artifactctl.domain.audit import AuditHead
+from artifactctl.domain.audit import AuditHead, came_about
 from artifactctl.report.disk_usage import Share
 from artifactctl.report.quarantine import QuarantineEntry
 from artifactctl.report.volumes import VolumeAccount
-
-_DID_NOT_COME_ABOUT = (".begin", ".abandon", ".put_back", ".keep", ".refused", "_failed")
-"""How the actions end that only announce something, or tell that it did not come about."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,4 +39,4 @@ class Overview:
     @property
     def last_successes(self) -> Mapping[str, datetime]:
         """When each kind of act last came about, by name."""
-        return {act: at for act, at in sorted(self.last_acts.items()) if not act.endswith(_DID_NOT_COME_ABOUT)}
+        return {act: at for act, at in sorted(self.last_acts.items()) if came_about(act)}

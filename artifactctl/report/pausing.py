@@ -60,7 +60,9 @@ def left_running(pid: int, command: str) -> str:
 def result_text(result: WatchResult) -> str:
     """Return one line about a watch that has ended."""
     why = "has ended" if result.end == "writer_ended" else "is running and no longer watched"
-    pauses = f"paused {result.pauses} times, {result.paused_seconds:.0f} s in all" if result.pauses else "never paused"
+    pauses = (
+        f"paused {result.pauses} time(s), {result.paused_seconds:.0f} s in all" if result.pauses else "never paused"
+    )
     return f"process {result.pid} ({printable(result.command)}) {why}; {pauses}"
 
 

@@ -2,12 +2,13 @@
 
 import posixpath
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from artifactctl.catalog.reading import Reading
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState
 from artifactctl.domain.text import printable
 from artifactctl.inventory.giving_up import reclaim_candidates
+from artifactctl.policy import Policy
 from artifactctl.reclaim.quarantined import Quarantined, in_quarantine
 from artifactctl.rescue.knowledge import Knowledge, Known, SetAside
 
@@ -15,13 +16,13 @@ _THERE = (ReplicaState.LIVE, ReplicaState.BUILDING, ReplicaState.ARCHIVING)
 
 
 def read_knowledge(
-    reading: Reading, filesystem_uuid: str, *, now: datetime, grace: timedelta, clock_trusted: bool
+    reading: Reading, filesystem_uuid: str, *, now: datetime, policy: Policy, clock_trusted: bool
 ) -> Knowledge:
     """Return what the catalog says about one filesystem."""
     artifacts = reading.artifacts()
     offered = {
         candidate.name: candidate
-        for candidate in reclaim_candidates(reading, filesystem_uuid, now=now, grace=grace)
+        for candidate in reclaim_candidates(reading, filesystem_uuid, policy=policy, now=now)
         if not candidate.set_aside
     }
     promised = _promises(reading, now)

@@ -13,7 +13,7 @@ from artifactctl import audit
 from artifactctl.audit.chain import digest
 from artifactctl.catalog.engine import connect
 from artifactctl.catalog.location import parse_location
-from artifactctl.domain.audit import AuditEntry
+from artifactctl.domain.audit import AuditAction, AuditEntry
 
 EVENTS = 6
 COLUMNS = ("at_microseconds", "actor", "action", "artifact", "path", "operation", "body", "hash")
@@ -26,7 +26,7 @@ def entry(noon, number):
         at=noon + timedelta(seconds=number),
         actor=("ada", "bob")[number % 2],
         host="here",
-        action="purge",
+        action=AuditAction.PURGE_DONE,
         artifact=f"data/hs-{number}",
         path=b"/data/hs-%d" % number,
         bytes=2**40 + number,

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from artifactctl import audit
-from artifactctl.domain.audit import AuditEntry
+from artifactctl.domain.audit import AuditAction, AuditEntry
 
 HOUR = timedelta(hours=1)
 NAIVE = datetime(2026, 1, 1)  # noqa: DTZ001  what is refused
@@ -16,10 +16,29 @@ NAIVE = datetime(2026, 1, 1)  # noqa: DTZ001  what is refused
 @pytest.fixture
 def told(catalog, noon):
     entries = [
-        AuditEntry(at=noon, actor="ada", host="h1", action="register", artifact="a", path=b"/data/a", bytes=5),
-        AuditEntry(at=noon + HOUR, actor="bob", host="h1", action="quarantine", artifact="a", operation="op-1"),
-        AuditEntry(at=noon + 2 * HOUR, actor="ada", host="h2", action="purge", artifact="b", path=b"/data/a/b\xff"),
-        AuditEntry(at=noon + 3 * HOUR, actor="ada", host="h1", action="hold", artifact="a0", path=b"/data/a0"),
+        AuditEntry(
+            at=noon,
+            actor="ada",
+            host="h1",
+            action=AuditAction.ARTIFACT_REGISTER,
+            artifact="a",
+            path=b"/data/a",
+            bytes=5,
+        ),
+        AuditEntry(
+            at=noon + HOUR, actor="bob", host="h1", action=AuditAction.QUARANTINE_DONE, artifact="a", operation="op-1"
+        ),
+        AuditEntry(
+            at=noon + 2 * HOUR,
+            actor="ada",
+            host="h2",
+            action=AuditAction.PURGE_DONE,
+            artifact="b",
+            path=b"/data/a/b\xff",
+        ),
+        AuditEntry(
+            at=noon + 3 * HOUR, actor="ada", host="h1", action=AuditAction.HOLD_ADD, artifact="a0", path=b"/data/a0"
+        ),
     ]
     with catalog.writing("ada", noon) as writing:
         for entry in entries:
@@ -33,7 +52,7 @@ def told(catalog, noon):
         ({}, [1, 2, 3, 4]),
         ({"artifact": "a"}, [1, 2]),
         ({"actor": "ada"}, [1, 3, 4]),
-        ({"action": "purge"}, [3]),
+        ({"action": "purge.done"}, [3]),
         ({"operation": "op-1"}, [2]),
         ({"since": datetime(2026, 11, 30, 13, tzinfo=UTC)}, [2, 3, 4]),
         ({"until": datetime(2026, 11, 30, 13, tzinfo=UTC)}, [1]),
@@ -59,7 +78,7 @@ def test_an_event_comes_back_as_it_was_told(catalog, noon):
         at=datetime(2026, 11, 30, 13, 0, 0, 123456, tzinfo=timezone(HOUR)),
         actor="ada\udcff",
         host="here",
-        action="quarantine",
+        action=AuditAction.QUARANTINE_DONE,
         artifact='name "with" quotes, ünïcode and \u2028',
         path=b"/data/caf\xe9\n",
         bytes=2**62,
@@ -85,7 +104,8 @@ def test_evidence_that_is_no_json_is_refused(catalog, noon):
         for evidence in (float("nan"), {"x": object()}):
             with pytest.raises((ValueError, TypeError)):
                 audit.append(
-                    writing.connection, AuditEntry(at=noon, actor="a", host="h", action="x", evidence=evidence)
+                    writing.connection,
+                    AuditEntry(at=noon, actor="a", host="h", action=AuditAction.RUN_RECORD, evidence=evidence),
                 )
 
         assert audit.verify(writing.connection).events == 0
@@ -97,7 +117,7 @@ def test_evidence_that_is_no_json_is_refused(catalog, noon):
     ids=["actor", "action", "zone"],
 )
 def test_an_entry_without_actor_action_or_zone_is_none(noon, missing):
-    facts = {"at": noon, "actor": "ada", "host": "here", "action": "purge"}
+    facts = {"at": noon, "actor": "ada", "host": "here", "action": AuditAction.PURGE_DONE}
 
     with pytest.raises(ValueError, match="entry"):
         AuditEntry(**(facts | missing))
@@ -135,7 +155,10 @@ def test_an_exported_line_has_the_fields_of_the_contract(told):
 def test_more_events_than_fit_one_page_are_verified_as_a_stream(catalog, noon):
     with catalog.writing("ada", noon) as writing:
         for number in range(1_200):
-            audit.append(writing.connection, AuditEntry(at=noon, actor="a", host="h", action="x", bytes=number))
+            audit.append(
+                writing.connection,
+                AuditEntry(at=noon, actor="a", host="h", action=AuditAction.RUN_RECORD, bytes=number),
+            )
 
     with catalog.reading() as reading:
         assert audit.verify(reading.connection).events == 1_200

@@ -15,6 +15,7 @@ from artifactctl.catalog import CatalogDamaged, CatalogTooNew, FileTaken, create
 from artifactctl.catalog.backups import bring_up, copy_whole, put_in_place, reading_copy
 from artifactctl.catalog.publishing import partial_file, publish_new, publish_over, set_aside
 from artifactctl.catalog.upgrading import downgrade
+from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.errors import Busy, CheckFailed
 from artifactctl.inventory.acting import Acting
 from artifactctl.inventory.catalog_backup import back_up
@@ -28,7 +29,7 @@ WRITER = """
     from datetime import UTC, datetime
     from artifactctl import audit
     from artifactctl.catalog import open_catalog
-    from artifactctl.domain.audit import AuditEntry
+    from artifactctl.domain.audit import AuditAction, AuditEntry
     now = datetime(2026, 11, 30, 12, tzinfo=UTC)
     catalog = open_catalog(sys.argv[1], now=now)
     number = 0
@@ -36,7 +37,7 @@ WRITER = """
         with catalog.writing("writer", now) as writing:
             for each in range(number, number + 3):
                 writing.add_host(f"host-{each}", machine_id="m")
-            entry = AuditEntry(at=now, actor="writer", host="here", action="three", reason=str(number))
+            entry = AuditEntry(at=now, actor="writer", host="here", action=AuditAction.RUN_RECORD, reason=str(number))
             audit.append(writing.connection, entry)
         number += 3
         if number == 30:
@@ -69,7 +70,7 @@ def test_a_backup_made_while_another_process_writes_is_one_consistent_state(cata
         back_up(catalog, bytes(tmp_path / f"backup-{number}.db"), acting=ACTING)
         with reading_copy(tmp_path / f"backup-{number}.db") as reading:
             hosts = [host for host in reading.hosts() if host.name.startswith("host-")]
-            threes = list(audit.events(reading.connection, action="three"))
+            threes = list(audit.events(reading.connection, action=AuditAction.RUN_RECORD))
             made.append((len(hosts), len(threes)))
             assert audit.verify(reading.connection).ok
     assert writer.poll() is None
@@ -119,10 +120,10 @@ def test_a_copy_that_is_not_sound_never_gets_its_name(catalog, location, tmp_pat
     place = tmp_path / "kept"
     place.mkdir()
     with catalog.writing("ada", NOON) as writing:
-        audit.append(writing.connection, ACTING.entry("something"))
+        audit.append(writing.connection, ACTING.entry(AuditAction.RUN_RECORD))
     connection = sqlite3.connect(location)
     connection.execute("DROP TRIGGER audit_event_no_update")
-    connection.execute("UPDATE audit_event SET body = replace(body, 'something', 'nothing at')")
+    connection.execute("UPDATE audit_event SET body = replace(body, 'run.record', 'run.forget')")
     connection.commit()
     connection.close()
 

@@ -10,14 +10,14 @@ import pytest
 from artifactctl import audit
 from artifactctl.catalog import StateChanged, open_catalog
 from artifactctl.domain.artifacts import ReplicaState
-from artifactctl.domain.audit import AuditEntry
+from artifactctl.domain.audit import AuditAction, AuditEntry
 from artifactctl.domain.errors import Busy, ExitCode
 
 _WRITER = """
 import datetime, sys
 from artifactctl import audit
 from artifactctl.catalog import open_catalog
-from artifactctl.domain.audit import AuditEntry
+from artifactctl.domain.audit import AuditAction, AuditEntry
 
 location, actor, artifact, count = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 noon = datetime.datetime(2026, 11, 30, 12, tzinfo=datetime.UTC)
@@ -25,7 +25,7 @@ catalog = open_catalog(location, now=noon)
 for number in range(count):
     with catalog.writing(actor, noon) as writing:
         writing.add_measurement(artifact, actor, number)
-        audit.append(writing.connection, AuditEntry(at=noon, actor=actor, host="here", action="record"))
+        audit.append(writing.connection, AuditEntry(at=noon, actor=actor, host="here", action=AuditAction.RUN_RECORD))
 catalog.close()
 """
 
@@ -104,7 +104,7 @@ def test_an_exception_takes_back_everything_of_its_transaction(place, catalog, n
     def refused():
         with catalog.writing("ada", noon) as writing:
             writing.place_hold(artifact.artifact_id, reason="keep")
-            audit.append(writing.connection, AuditEntry(at=noon, actor="ada", host="here", action="hold"))
+            audit.append(writing.connection, AuditEntry(at=noon, actor="ada", host="here", action=AuditAction.HOLD_ADD))
             writing.change_state(replica, expected={ReplicaState.GONE}, to=ReplicaState.LIVE)
 
     with catalog.reading() as reading:

@@ -28,12 +28,12 @@ def actions(result):
 @pytest.mark.parametrize(
     ("words", "found"),
     [
-        ([], ["hold.add", "measured", "hold.release"]),
+        ([], ["hold.add", "artifact.measure", "hold.release"]),
         (["--artifact", "scratch/hs-old"], ["hold.add", "hold.release"]),
         (["--artifact", "hs-old"], ["hold.add", "hold.release"]),
         (["--action", "hold.add"], ["hold.add"]),
-        (["--since", "36h"], ["measured", "hold.release"]),
-        (["--until", "2026-12-01T13:00Z"], ["hold.add", "measured"]),
+        (["--since", "36h"], ["artifact.measure", "hold.release"]),
+        (["--until", "2026-12-01T13:00Z"], ["hold.add", "artifact.measure"]),
         (["--actor", "nobody@nowhere"], []),
     ],
     ids=["all", "by name", "by path", "by action", "since", "until", "by actor"],
@@ -93,6 +93,18 @@ def test_export_writes_lines_that_hold_their_hashes(told, tmp_path):
     assert written == told.run("audit", "export").stdout
     assert [json.loads(line)["action"] for line in written.splitlines()] == [
         "hold.add",
-        "measured",
+        "artifact.measure",
         "hold.release",
     ]
+
+
+@pytest.mark.parametrize(("word", "meant"), [("hold.ad", "hold.add"), ("quarantin.done", "quarantine.done")])
+def test_an_action_that_nobody_knows_is_answered_with_what_was_perhaps_meant(stocked, word, meant):
+    refused = stocked.run("audit", "ls", "--action", word)
+
+    assert refused.exit_code == 2
+    assert f"did you mean `{meant}`?" in refused.stderr
+
+
+def test_an_action_that_never_happened_is_an_empty_answer(stocked):
+    assert actions(stocked.run("audit", "ls", "--action", "purge.done", "--json")) == []

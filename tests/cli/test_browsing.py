@@ -19,7 +19,7 @@ def test_init_makes_the_catalog_once(shop):
     assert payload(first)["outcome"] == "created"
     assert payload(second)["outcome"] == "unchanged"
     assert payload(first)["catalog"] == str(shop.location)
-    assert [event["action"] for event in payload(shop.run("audit", "ls", "--json"))["events"]] == ["catalog.created"]
+    assert [event["action"] for event in payload(shop.run("audit", "ls", "--json"))["events"]] == ["catalog.create"]
 
 
 def test_without_a_catalog_a_command_says_how_to_make_one_and_makes_none(shop):

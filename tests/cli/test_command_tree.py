@@ -94,6 +94,7 @@ def test_help_and_version_import_little_of_ours(words):
         "artifactctl.cli.failures",
         "artifactctl.cli.lazy_group",
         "artifactctl.cli.main",
+        "artifactctl.cli.plug_in_index",
         "artifactctl.cli.shared_options",
         "artifactctl.domain",
         "artifactctl.domain.errors",

@@ -218,14 +218,14 @@ def test_links_take_the_usual_role_and_refuse_one_that_is_not_known(stocked):
     assert misspelled.exit_code == unusual.exit_code == 2
     assert "extracted_from" in misspelled.stderr
     assert "no usual role" in unusual.stderr
-    assert len(events(stocked, "linked")) == 1
+    assert len(events(stocked, "lineage.link")) == 1
 
 
 def test_a_link_that_would_make_a_circle_is_refused(stocked):
     refused = stocked.run("link", "scratch/corpus", "--input", "scratch/hs-old:extracted_from")
 
     assert refused.exit_code == 4
-    assert events(stocked, "linked") == []
+    assert events(stocked, "lineage.link") == []
 
 
 def test_measurements_are_shown_and_audited(stocked):
@@ -233,13 +233,13 @@ def test_measurements_are_shown_and_audited(stocked):
 
     assert payload(stocked.run(*words))["metrics"] == {"accept_len": 2.1}
     assert "accept_len  2.1" in stocked.run("show", "checkpoint").stdout
-    assert len(events(stocked, "measured")) == 1
+    assert len(events(stocked, "artifact.measure")) == 1
 
 
 def test_a_successor_has_to_be_of_the_same_kind_and_another(stocked):
     assert stocked.run("supersede", "scratch/map", "--by", "scratch/hs-new").exit_code == 2
     assert stocked.run("supersede", "scratch/map", "--by", "scratch/map").exit_code in (2, 4)
-    assert events(stocked, "superseded") == []
+    assert events(stocked, "artifact.supersede") == []
 
 
 @pytest.mark.parametrize("metric", ["accept_len", "accept_len=", "=2", "accept_len=nan", "accept_len=two"])

@@ -19,6 +19,11 @@ _PUBLISHING = "artifactctl/catalog/publishing.py"
 
 OWN_FILES: tuple[Allowance, ...] = (
     Allowance(
+        module="artifactctl/cli/plug_in_index.py",
+        call="os.scandir",
+        reason="the folders Python imports from, to see which packages offer commands",
+    ),
+    Allowance(
         module=_PUBLISHING, call="os.unlink", reason="the partial file it made itself, beside a backup or export"
     ),
     Allowance(

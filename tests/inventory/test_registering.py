@@ -40,7 +40,7 @@ def test_a_folder_is_registered_with_everything_below_it(ground: Ground) -> None
 
     assert (artifact.kind, artifact.tokens) == (ArtifactKind.HIDDEN_STATES, 30)
     assert len(ground.members("hs")) == 7
-    assert ground.actions("hs") == ["registered"]
+    assert ground.actions("hs") == ["artifact.register"]
     quiet = ground.scan()
     assert (quiet.registered, quiet.drift, quiet.strays) == ((), (), ())
 
@@ -89,7 +89,7 @@ def test_what_scan_named_can_be_renamed_and_restated(ground: Ground) -> None:
         4,
     )
     assert dict(artifact.labels) == {"team": "a"}
-    assert ground.actions("merged") == ["restated"]
+    assert ground.actions("merged") == ["artifact.restate"]
     assert ground.scan().registered == ()
 
 
@@ -109,7 +109,7 @@ def test_inputs_get_their_usual_roles(ground: Ground) -> None:
         (merged.artifact_id, LineageRole.EXTRACTED_FROM),
         (ground.artifact("target").artifact_id, LineageRole.EXTRACTED_FROM),
     }
-    assert ground.actions("hs") == ["registered", "linked", "linked"]
+    assert ground.actions("hs") == ["artifact.register", "lineage.link", "lineage.link"]
 
 
 def test_an_unknown_input_registers_nothing(ground: Ground) -> None:
@@ -150,7 +150,7 @@ def test_a_successor_is_recorded_at_both_ends(ground: Ground) -> None:
 
     assert ground.artifact("old").superseded_by == "new"
     assert (ground.artifact("old").artifact_id, LineageRole.SUPERSEDES) in edges(ground, "new")
-    assert ground.actions("old") == ["registered", "superseded"]
+    assert ground.actions("old") == ["artifact.register", "artifact.supersede"]
 
 
 def test_a_successor_of_another_kind_is_refused(ground: Ground) -> None:
@@ -259,7 +259,7 @@ def test_a_measurement_becomes_evidence(ground: Ground) -> None:
     record(ground.catalog, "draft", {"accept_len": 2.1}, here=HERE, acting=ACTING, source="eval on mt-bench")
 
     assert dict(ground.artifact("draft").metrics) == {"accept_len": 2.1}
-    assert ground.actions("draft") == ["registered", "measured"]
+    assert ground.actions("draft") == ["artifact.register", "artifact.measure"]
 
 
 @pytest.mark.parametrize("metrics", [{}, {"": 1.0}, {"x": float("nan")}, {"x\n": 1.0}])

@@ -85,7 +85,7 @@ def test_a_root_beside_one_with_the_same_beginning_is_no_overlap(ground: Ground,
 
 def test_adding_a_root_again_gives_it_back(ground: Ground) -> None:
     assert add(ground, bytes(ground.data)) == ground.root
-    assert ground.actions() == ["root_added"]
+    assert ground.actions() == ["root.add"]
 
 
 def test_another_catalogs_marker_is_refused_and_named(ground: Ground, tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_forgotten_root_keeps_its_id_when_it_is_added_again(ground: Ground) ->
     again = add(ground, bytes(ground.data))
 
     assert again.root_id == ground.root.root_id
-    assert ground.actions() == ["root_added", "root_forgotten", "root_added"]
+    assert ground.actions() == ["root.add", "root.forget", "root.add"]
 
 
 def test_a_root_with_a_leased_artifact_is_not_forgotten(ground: Ground) -> None:

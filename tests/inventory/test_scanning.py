@@ -30,7 +30,7 @@ def test_a_scan_registers_what_it_recognises_under_its_path(ground: Ground) -> N
     assert ground.artifact("scratch/runs/hs").kind is ArtifactKind.HIDDEN_STATES
     assert ground.artifact("scratch/runs/hs").tokens == 15
     assert ground.artifact("scratch/a.jsonl").records == 9
-    assert ground.actions() == ["root_added", "registered", "registered"]
+    assert ground.actions() == ["root.add", "artifact.register", "artifact.register"]
 
 
 def test_what_is_recorded_equals_what_the_host_observes(ground: Ground) -> None:
@@ -130,7 +130,7 @@ def test_a_shard_added_to_a_sealed_artifact_is_drift_until_it_is_accepted(ground
     assert len(ground.members("scratch/hs")) == 3
     assert ground.artifact("scratch/hs").tokens == 21
     assert quiet.drift == ()
-    assert ground.actions("scratch/hs") == ["registered", "drift_accepted"]
+    assert ground.actions("scratch/hs") == ["artifact.register", "artifact.accept_drift"]
 
 
 def test_a_resized_and_a_vanished_shard_are_drift(ground: Ground) -> None:
@@ -197,7 +197,7 @@ def test_what_vanished_is_missing_and_what_turns_up_again_is_live(ground: Ground
     assert (gone.missing, state) == (("scratch/hs",), ReplicaState.MISSING)
     assert back.found_again == ("scratch/hs",)
     assert ground.artifact("scratch/hs").replicas[0].state is ReplicaState.LIVE
-    assert ground.actions("scratch/hs") == ["registered", "missing", "found_again"]
+    assert ground.actions("scratch/hs") == ["artifact.register", "artifact.missing", "artifact.found_again"]
 
 
 def test_an_unmounted_root_is_refused_and_nothing_is_called_missing(ground: Ground, tmp_path: Path) -> None:

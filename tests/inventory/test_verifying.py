@@ -33,7 +33,7 @@ def test_a_whole_artifact_passes_and_the_level_is_stored_with_the_fingerprint(gr
     assert (result.ok, result.tokens, result.problems) == (True, 12, ())
     assert (replica.verified_level, replica.verified_at) == (VerifyLevel.HEADERS, NOON)
     assert replica.verified_fingerprint == tree.fingerprint
-    assert ground.actions("scratch/hs") == ["registered", "verified"]
+    assert ground.actions("scratch/hs") == ["artifact.register", "artifact.verify"]
 
 
 @pytest.mark.parametrize("level", list(VerifyLevel))
@@ -120,7 +120,7 @@ def test_digests_are_stored_the_first_time_and_compared_afterwards(ground: Groun
     assert headers.ok
     assert digests.problems == ("shard-00001.safetensors: its bytes are not those whose digest was stored",)
     assert ground.artifact("scratch/hs").replicas[0].verified_level is None
-    assert ground.actions("scratch/hs")[-1] == "verification_failed"
+    assert ground.actions("scratch/hs")[-1] == "artifact.verify_failed"
 
 
 def test_a_lock_among_the_samples_fails(ground: Ground) -> None:

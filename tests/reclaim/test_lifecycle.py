@@ -275,13 +275,13 @@ def test_every_change_of_state_is_in_the_audit_chain(ground: Ground) -> None:
 
     assert [event.entry.action for event in events] == [
         "quarantine.begin",
-        "quarantine",
+        "quarantine.done",
         "restore.begin",
-        "restore",
+        "restore.done",
         "quarantine.begin",
-        "quarantine",
+        "quarantine.done",
         "purge.begin",
-        "purge",
+        "purge.done",
     ]
     assert proof.ok
     assert all(event.entry.reason for event in events)

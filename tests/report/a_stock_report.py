@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from artifactctl.domain.artifacts import ArtifactKind, LineageEdge, LineageRole
-from artifactctl.domain.audit import AuditEntry, AuditEvent
+from artifactctl.domain.audit import AuditAction, AuditEntry, AuditEvent
 from artifactctl.domain.verdicts import Evidence, Verdict
 from artifactctl.report.lineage import Family
 from artifactctl.report.prospects import Prospect
@@ -80,6 +80,9 @@ def a_report(name: str = HOSTILE, **changes: Any) -> StockReport:
             ),
         ),
         "families": (a_family(), a_family(name)),
-        "events": (an_event(2, "quarantine", artifact=name, reason=name, bytes=GIB), an_event(1, "registered")),
+        "events": (
+            an_event(2, AuditAction.QUARANTINE_DONE, artifact=name, reason=name, bytes=GIB),
+            an_event(1, AuditAction.ARTIFACT_REGISTER),
+        ),
     }
     return StockReport(**{**values, **changes})

@@ -68,6 +68,6 @@ def an_overview(**changes: Any) -> Overview:
         "leases": (),
         "reservations": (),
         "audit": AuditHead(events=7, hash="ab" * 32),
-        "last_acts": {"quarantine": NOON - timedelta(days=1), "purge.begin": NOON},
+        "last_acts": {"quarantine.done": NOON - timedelta(days=1), "purge.begin": NOON},
     }
     return Overview(**{**values, **changes})

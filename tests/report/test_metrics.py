@@ -64,7 +64,7 @@ def test_only_what_is_past_its_grace_counts_as_expired():
 def test_an_act_that_was_only_begun_is_no_success():
     acts = [labels for name, labels in samples(an_overview()) if name.startswith("artifactctl_last_success")]
 
-    assert acts == ['action="quarantine"']
+    assert acts == ['action="quarantine.done"']
 
 
 def test_every_family_has_one_help_and_one_type_line_before_its_samples():

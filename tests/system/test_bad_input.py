@@ -191,8 +191,8 @@ def test_a_file_that_is_no_plan_is_an_error(stocked: Site, text: str) -> None:
     plan = stocked.cli.cwd / "plan.json"
     plan.write_bytes(text.encode("latin-1"))
 
-    for words in (["apply", plan, "--yes", "--reason", "x"], ["approve", plan, "--reason", "x"]):
-        is_clear_error(stocked(*words), USAGE, "plan.json")
+    is_clear_error(stocked("apply", plan, "--yes", "--reason", "x"), USAGE, "plan.json")
+    is_clear_error(stocked("approve", plan, "--reason", "x"), USAGE, "plan.json")
     is_clear_error(stocked("apply", stocked.cli.cwd / "absent.json", "--yes"), USAGE, "absent.json")
     is_clear_error(stocked("apply", stocked.cli.cwd, "--yes"), USAGE)
 

@@ -25,14 +25,15 @@ _COMMITS = """
 import datetime, sys
 from artifactctl import audit
 from artifactctl.catalog import create_or_upgrade, open_catalog
-from artifactctl.domain.audit import AuditEntry
+from artifactctl.domain.audit import AuditAction, AuditEntry
 
 noon = datetime.datetime(2026, 11, 30, 12, tzinfo=datetime.UTC)
 catalog = (create_or_upgrade if sys.argv[1] == "0" else open_catalog)("volume/state/catalog.db", now=noon)
 for number in range(4):
     with catalog.writing("ada", noon) as writing:
         writing.add_host(f"host-{sys.argv[1]}-{number}", machine_id="m")
-        audit.append(writing.connection, AuditEntry(at=noon, actor="ada", host="h", action="x", evidence="e" * 2000))
+        entry = AuditEntry(at=noon, actor="ada", host="h", action=AuditAction.RUN_RECORD, evidence="e" * 2000)
+        audit.append(writing.connection, entry)
 with catalog.reading() as reading:
     assert audit.verify(reading.connection).ok
     print(len(reading.hosts()))

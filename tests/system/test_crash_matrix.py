@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from artifactctl.hosts.probe.points import POINTS, VARIABLE
-from tests.bench.command_line import command_line
+from tests.bench.command_line import CommandLine, command_line
 from tests.bench.site import ROOT_NAME, Picture, Site, managed_site, picture
 from tests.bench.volumes import FilesystemKind, Volume, mounted_volume
 from tests.bench.warm_command_line import ForkServer, WarmCommandLine
@@ -97,50 +97,95 @@ def test_nor_on_xfs_and_btrfs(sites: dict[FilesystemKind, Site], kind: Filesyste
     kill_and_recover(sites[kind], act, point)
 
 
+FLUSHES = "fsync,fdatasync,rename,renameat2,unlink,unlinkat"
+STRIDE = int(os.environ.get("BENCH_KILL_STRIDE", "11"))
+
+
+@pytest.mark.parametrize("act", ["purge-now", "restore", "purge"])
+def test_a_kill_at_any_flush_rename_or_unlink_of_journal_or_catalog_loses_nothing(
+    sites: dict[FilesystemKind, Site], act: str
+) -> None:
+    """Between the numbered points lie the catalog's commits; every so often (BENCH_KILL_STRIDE) a call is the last."""
+    site = sites[FilesystemKind.EXT4]
+    for number in range(1, 500, STRIDE):
+        folder = f"{act}-flush-{number}"
+        name, before = prepared(site, folder, ACTS[act])
+        inject = ("-e", f"trace={FLUSHES}", "-e", f"inject={FLUSHES}:signal=KILL:when={number}")
+        cold = CommandLine(
+            home=site.cli.home, cwd=site.cli.cwd, prefix=("strace", "-f", "-qq", "-o", "/dev/null", *inject)
+        )
+
+        died = cold(*ACTS[act].words, name)
+
+        recover_and_check(site, folder, before, begun=None)
+        if died.code == 0:
+            assert number > 1
+            return
+    raise AssertionError("the command never came to its end")
+
+
 def kill_and_recover(site: Site, act_name: str, point: str) -> None:
     act = ACTS[act_name]
     folder = f"{act_name}-{point.replace(':', '-')}"
+    name, before = prepared(site, folder, act)
+    dying = replace(site, cli=replace(site.cli, extra_environment={VARIABLE: f"{point}=kill"}))
+
+    died = dying(*act.words, name)
+
+    assert died.code == -signal.SIGKILL, died
+    recover_and_check(site, folder, before, begun=purge_had_begun(point))
+
+
+def prepared(site: Site, folder: str, act: Act) -> tuple[str, Picture]:
+    """Make an artifact, set aside where the act needs that; returns its name and how its tree looked."""
     name = f"{ROOT_NAME}/{folder}"
     plant(site.root / folder)
     site.done("register", site.root / folder, "--kind", "other", "--name", name)
     before = picture(site.root / folder)
     if act.is_prepared:
         site.done("reclaim", name, *WAIVED)
-    dying = replace(site, cli=replace(site.cli, extra_environment={VARIABLE: f"{point}=kill"}))
+    return name, before
 
-    died = dying(*act.words, name)
 
-    assert died.code == -signal.SIGKILL, died
-    explained = site("doctor", "--json")
+def recover_and_check(site: Site, folder: str, before: Picture, *, begun: bool | None) -> None:
+    """Repair, and check that nothing was lost. `begun`: whether the purge had, None where that is not known."""
+    findings = site("doctor", "--json").json()["findings"]
+    check_explained(f"{ROOT_NAME}/{folder}", findings)
     site.done("doctor", "--repair")
-    check_whole_or_gone(site, folder, before, begun=purge_had_begun(point), findings=explained.json()["findings"])
+    check_whole_or_gone(site, folder, before, begun=begun)
+    if begun:
+        assert findings, "a purge that had begun is never silent"
     again = site.done("doctor", "--repair", "--json").json()
     assert (again["repaired"], again["findings"]) == ([], [])
     site.done("audit", "verify")
 
 
-def check_whole_or_gone(
-    site: Site, folder: str, before: Picture, *, begun: bool, findings: list[dict[str, Any]]
-) -> None:
-    name, original = f"{ROOT_NAME}/{folder}", site.root / folder
-    state = site.states().get(name, "gone")
-    remains = site.content_in_quarantine()
+def check_explained(name: str, findings: list[dict[str, Any]]) -> None:
+    """One sentence that names what was interrupted, and that it can be repaired."""
     assert len(findings) <= 1, findings
     for finding in findings:
         assert name in finding["what"]
         assert "\n" not in finding["what"]
         assert finding["repairable"]
-    if begun:
-        assert (state, original.exists(), remains) == ("gone", False, [])
-        assert findings, "a purge that had begun is never silent"
-    elif state == "quarantined":
+
+
+def check_whole_or_gone(site: Site, folder: str, before: Picture, *, begun: bool | None) -> None:
+    """Whole where it was, or restorable byte for byte, or, where its purge had begun, gone completely."""
+    name, original = f"{ROOT_NAME}/{folder}", site.root / folder
+    state = site.states().get(name, "gone")
+    remains = site.content_in_quarantine()
+    if state == "gone":
+        assert begun is not False
+        assert (original.exists(), remains) == (False, [])
+        return
+    assert not begun
+    if state == "quarantined":
         assert not original.exists()
         assert len(remains) == 1
         site.done("quarantine", "restore", name)
-        assert picture(original) == before
     else:
         assert (state, remains) == ("live", [])
-        assert picture(original) == before
+    assert picture(original) == before
     assert site.content_in_quarantine() == []
 
 

@@ -56,6 +56,7 @@ def _knowledge(wiring: Wiring, filesystem_uuid: str) -> "Knowledge":
 
     if not _may_have_catalog(wiring):
         return Knowledge()
+    from artifactctl.cli.reclaiming import policy_in_force
     from artifactctl.rescue.consulting import read_knowledge
 
     try:
@@ -67,7 +68,7 @@ def _knowledge(wiring: Wiring, filesystem_uuid: str) -> "Knowledge":
                 reading,
                 filesystem_uuid,
                 now=wiring.now(),
-                grace=wiring.limits.grace,
+                policy=policy_in_force(wiring),
                 clock_trusted=not catalog.clock_is_behind,
             )
     except ArtifactctlError as failure:

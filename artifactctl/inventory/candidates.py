@@ -1,7 +1,7 @@
 """Gathering what the catalog says about one replica that somebody would like to remove."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from artifactctl.catalog import Reading
 from artifactctl.domain.artifacts import Artifact, Hold, Replica, Reservation
@@ -14,7 +14,10 @@ from artifactctl.inventory.kinship import (
     successor_of,
 )
 from artifactctl.inventory.mirrored_holds import MirroredHold
-from artifactctl.policy import Policy, Standing
+from artifactctl.policy import SUPERSEDED, Policy, Standing
+
+CLOCK_SLACK = timedelta(minutes=5)
+"""How far this clock may be behind the catalog's last write before nothing expires any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +45,12 @@ class Trust:
     clock: bool = True
     hostname: str = ""
     holds_in_roots: tuple[tuple[str, MirroredHold], ...] = ()
+
+
+def trust_in(reading: Reading, *, now: datetime, hostname: str = "") -> Trust:
+    """Return what can be relied on now: a restored catalog not at all; a clock behind lets nothing expire."""
+    identity = reading.identity()
+    return Trust(lineage=identity.is_confirmed, clock=now >= identity.written_at - CLOCK_SLACK, hostname=hostname)
 
 
 def candidate_for(
@@ -85,7 +94,7 @@ def candidate_for(
         successor=successor,
         other_copies=tuple(r for r in artifact.replicas if r.replica_id != replica.replica_id and fresh.is_verified(r)),
         rebuilt_from_this=rebuilt_only_from(reading, artifact, fresh=fresh),
-        requires_successor=rule == "superseded" and not choice.named,
+        requires_successor=rule == SUPERSEDED and not choice.named,
         quiet_time=policy.quiet_time,
         lineage_trusted=trust.lineage,
         clock_trusted=trust.clock,

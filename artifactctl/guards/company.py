@@ -1,0 +1,31 @@
+"""What goes together: nothing in a plan may count on something else in it."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+
+from artifactctl.guards.candidate import Candidate
+from artifactctl.policy import SUPERSEDED
+
+
+def kept_as_input(candidates: Iterable[Candidate]) -> Mapping[str, str]:
+    """Return what stays because another one would be built again from it: its name, and the name of that one.
+
+    The big derived thing goes, its small input does not. Somebody who names the input says otherwise, and so does a
+    verified successor: what is superseded goes first, and what was built from it stays.
+    """
+    together = tuple(candidates)
+    inputs = {item.name: c.artifact.name for c in together if c.recipe is not None for item in c.recipe.inputs}
+    offered = {c.artifact.name for c in together if not c.named_by_operator and c.offered_by != SUPERSEDED}
+    return {name: by for name, by in inputs.items() if name in offered}
+
+
+def going_with(candidate: Candidate, names: Collection[str]) -> Candidate:
+    """Return the candidate with those of its inputs, and its successor, marked that are among `names`."""
+    others = frozenset(names) - {candidate.artifact.name}
+    recipe, successor = candidate.recipe, candidate.successor
+    if recipe is not None:
+        inputs = tuple(replace(i, in_same_plan=i.in_same_plan or i.name in others) for i in recipe.inputs)
+        recipe = replace(recipe, inputs=inputs)
+    if successor is not None:
+        successor = replace(successor, in_same_plan=successor.in_same_plan or successor.name in others)
+    return replace(candidate, recipe=recipe, successor=successor)
