@@ -46,7 +46,7 @@ def examine(workplace: Workplace) -> tuple[Finding, ...]:
 
 
 def repair(workplace: Workplace) -> tuple[str, ...]:
-    """Finish every unfinished operation on every reachable root; returns one sentence for each."""
+    """Finish every unfinished operation on every reachable root; returns one sentence for each that came to its end."""
     with workplace.catalog.reading() as reading:
         roots = [root for root in reading.roots() if _root_problem(workplace, root) is None]
     done: list[str] = []
@@ -58,7 +58,8 @@ def repair(workplace: Workplace) -> tuple[str, ...]:
         with locked_roots(workplace, [root]):
             names = [import_operation(workplace, root, found) for found in foreign]
             mirror_operations(workplace, [root])
-        done += [item.step.sentence for item in items]
+        left = {item.found.operation for item in unfinished(workplace, root)}
+        done += [item.step.sentence for item in items if item.found.operation not in left]
         done += [f"{name}: taken in; `artifactctl quarantine restore` puts it back" for name in names]
     return tuple(done)
 

@@ -185,7 +185,9 @@ def _complete_purge(workplace: Workplace, item: Unfinished) -> None:
         and replica.state is ReplicaState.PURGING
     ):
         known = Quarantined(operation=item.known, artifact=artifact, replica=replica)
-        finish_purge(workplace, known, reason=item.step.sentence)
+        result = finish_purge(workplace, known, reason=item.step.sentence)
+        if result.detail:
+            workplace.say(f"{artifact.name}: {result.detail}")
         return
     if workplace.host.purge(item.root, item.found.operation, should_stop=workplace.should_stop).complete:
         _bring_in_line(workplace, item, JournalEvent.PURGED)

@@ -103,3 +103,18 @@ def test_what_another_catalog_set_aside_is_taken_in_restorable_and_never_purged(
     assert [step.outcome for step in purge.steps] == [StepOutcome.REFUSED]
     assert [step.outcome for step in back.steps] == [StepOutcome.RESTORED]
     assert ground.exists("hidden-old")
+
+
+def test_a_purge_that_cannot_be_completed_is_not_called_done_and_names_what_is_left(ground: Ground) -> None:
+    ground.quarantine("hidden-old")
+    late = ROOT_PATH + b"/.artifactctl/quarantine/op1-1.purging/content/late"
+    ground.machine.points.after_call("begin_purge", lambda: ground.machine.do.write(late, b"late"))
+
+    result = ground.purge()
+    said = examining.repair(ground.workplace)
+
+    assert [step.outcome for step in result.steps] == [StepOutcome.FAILED]
+    assert said == ()
+    assert any("late" in sentence for sentence in ground.said)
+    assert [finding.object for finding in examining.examine(ground.workplace)] == ["operation op1-1"]
+    assert ground.machine.disk.exists(late)
