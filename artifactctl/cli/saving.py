@@ -9,7 +9,6 @@ from pathlib import Path
 
 from artifactctl.domain.errors import Refused, UsageError
 
-READABLE_BY_ALL = 0o644
 _HEAD_BYTES = 4096
 _BEGINNING_BYTES = 8
 _NAMED = re.compile(rb"artifactctl(_|[ .][a-z-]+)")
@@ -47,7 +46,6 @@ def save_stream(path: bytes, pieces: Iterable[str]) -> None:
             with partial.open("w", encoding="utf-8") as file:
                 for piece in chain((first,), coming):
                     file.write(piece)
-            partial.chmod(READABLE_BY_ALL)  # a collector of figures runs as another user
             publish_over(partial, place)
     except OSError as error:
         raise UsageError(

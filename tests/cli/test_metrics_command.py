@@ -31,7 +31,9 @@ def test_a_hold_is_counted_and_its_placing_dated(stocked):
 def test_a_textfile_is_whole_readable_by_the_collector_and_alone(stocked, tmp_path):
     folder = tmp_path / "collector"
     folder.mkdir()
-    (folder / "artifactctl.prom").write_text("old\n")
+    stocked.run("metrics", "--textfile", str(folder))
+    with (folder / "artifactctl.prom").open("a") as figures:
+        figures.write("# of an earlier time\n")
 
     done = stocked.run("metrics", "--textfile", str(folder))
 
@@ -41,6 +43,15 @@ def test_a_textfile_is_whole_readable_by_the_collector_and_alone(stocked, tmp_pa
     assert _without_available(written) == _without_available(stocked.run("metrics").stdout)
     assert written.endswith("\n")
     assert stat.S_IMODE((folder / "artifactctl.prom").stat().st_mode) & 0o444 == 0o444
+
+
+def test_figures_of_somebody_else_are_not_written_over(stocked, tmp_path):
+    (tmp_path / "artifactctl.prom").write_text("theirs 1\n")
+
+    done = stocked.run("metrics", "--textfile", str(tmp_path))
+
+    assert done.exit_code == 4
+    assert (tmp_path / "artifactctl.prom").read_text() == "theirs 1\n"
 
 
 def test_a_textfile_that_cannot_be_written_leaves_nothing_behind(stocked, tmp_path):
