@@ -234,10 +234,15 @@ class ReclaimSession:
 
     def _refuse(self, plan: "ReclaimPlan") -> None:
         from artifactctl.reclaim.applying import nothing_done
+        from artifactctl.reclaim.planfile import plan_to_json
         from artifactctl.report.operation import operation_payload
 
         if self._wiring.output.is_json:
-            self._wiring.output.json("operation", operation_payload(nothing_done(self._work, plan)))
+            outcome = operation_payload(nothing_done(self._work, plan))
+            also = {
+                key: value for key, value in plan_to_json(plan).items() if key in ("plan_digest", "refused", "caps")
+            }
+            self._wiring.output.json("operation", {**outcome, **also})
         raise SystemExit(int(ExitCode.REFUSED))
 
     def _save(self, plan: "ReclaimPlan", out: bytes) -> None:
