@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
-from sqlalchemy import Connection, Row, Select, func, insert, select, update
+from sqlalchemy import Connection, Row, Select, func, insert, or_, select, update
 
 from artifactctl.audit import chain
 from artifactctl.audit.schema import audit_event, audit_head
@@ -46,10 +46,15 @@ def events(
 ) -> Iterator[AuditEvent]:
     """Yield events that meet every condition, oldest first; `since` counts in, `until` does not.
 
-    `path`: the event concerns exactly this absolute path, or something below it.
+    `path`: the event concerns exactly this absolute path, or something below it. `action`: one act, or with no dot in it
+    every act of that kind.
     """
     statement = select(audit_event.c.body, audit_event.c.hash).order_by(audit_event.c.id)
-    for column, wanted in (("artifact", artifact), ("actor", actor), ("action", action), ("operation", operation)):
+    if action is not None:
+        exactly = audit_event.c.action == storable(action)
+        of_the_kind = audit_event.c.action.startswith(f"{storable(action)}.", autoescape=True)
+        statement = statement.where(exactly if "." in action else or_(exactly, of_the_kind))
+    for column, wanted in (("artifact", artifact), ("actor", actor), ("operation", operation)):
         if wanted is not None:
             statement = statement.where(audit_event.c[column] == storable(wanted))
     if since is not None:

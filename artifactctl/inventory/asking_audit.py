@@ -1,6 +1,6 @@
 """Questions to the audit log by the words that a person uses."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,7 +15,10 @@ from artifactctl.inventory.finding import find_artifact
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditQuestion:
-    """Which events are wanted; None does not restrict. `artifact` is a name, former ones included, or a path."""
+    """Which events are wanted; None does not restrict.
+
+    `artifact` is a name, former ones included, or a path; `action` one act (`purge.done`) or every act of a kind (`purge`).
+    """
 
     artifact: str | None = None
     actor: str | None = None
@@ -43,13 +46,18 @@ def matching_events(reading: Reading, question: AuditQuestion, *, here: bytes) -
 
 
 def _require_known(reading: Reading, action: str | None) -> None:
-    if action is None or action in set(AuditAction):
+    if action is None or action in _with_kinds(AuditAction):
         return
-    told = audit.last_of_each_action(reading.connection)  # a newer version may have written others
+    told = _with_kinds(audit.last_of_each_action(reading.connection))  # a newer version may have written others
     if action not in told:
         raise UsageError(
-            f"`{action}` is no action that the audit log tells of", remedy=did_you_mean(action, {*AuditAction, *told})
+            f"`{action}` is no action that the audit log tells of",
+            remedy=did_you_mean(action, told | _with_kinds(AuditAction)),
         )
+
+
+def _with_kinds(actions: Iterable[str]) -> set[str]:
+    return {word for action in actions for word in (str(action), action.partition(".")[0])}
 
 
 def one_event(reading: Reading, event_id: int) -> AuditEvent:

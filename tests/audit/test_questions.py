@@ -53,6 +53,8 @@ def told(catalog, noon):
         ({"artifact": "a"}, [1, 2]),
         ({"actor": "ada"}, [1, 3, 4]),
         ({"action": "purge.done"}, [3]),
+        ({"action": "purge"}, [3]),
+        ({"action": "pur"}, []),
         ({"operation": "op-1"}, [2]),
         ({"since": datetime(2026, 11, 30, 13, tzinfo=UTC)}, [2, 3, 4]),
         ({"until": datetime(2026, 11, 30, 13, tzinfo=UTC)}, [1]),

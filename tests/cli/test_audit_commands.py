@@ -32,11 +32,12 @@ def actions(result):
         (["--artifact", "scratch/hs-old"], ["hold.add", "hold.release"]),
         (["--artifact", "hs-old"], ["hold.add", "hold.release"]),
         (["--action", "hold.add"], ["hold.add"]),
+        (["--action", "hold"], ["hold.add", "hold.release"]),
         (["--since", "36h"], ["artifact.measure", "hold.release"]),
         (["--until", "2026-12-01T13:00Z"], ["hold.add", "artifact.measure"]),
         (["--actor", "nobody@nowhere"], []),
     ],
-    ids=["all", "by name", "by path", "by action", "since", "until", "by actor"],
+    ids=["all", "by name", "by path", "by action", "by kind of act", "since", "until", "by actor"],
 )
 def test_questions_narrow_the_answer(told, words, found):
     assert actions(told.run("audit", "ls", "--json", *words)) == found

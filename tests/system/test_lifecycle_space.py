@@ -52,7 +52,7 @@ def test_quarantine_frees_nothing_and_says_so(site: Site, ext4_volume: Volume) -
 
     said = site.done("reclaim", name, "--yes", "--reason", "test")
 
-    assert "nothing is freed until it is purged" in said.stdout
+    assert "Nothing is freed until it is purged" in said.stdout
     assert abs(free_bytes(ext4_volume) - before) < TOLERANCE_BYTES
 
 

@@ -59,7 +59,7 @@ def test_the_owner_without_root_can_do_everything(site_of_nobody: Site) -> None:
     site.set_aside(name)
     assert site.done("quarantine", "purge", name, "--yes", "--json").json()["steps"][0]["outcome"] == "purged"
     site.done("doctor")
-    event = site.done("audit", "ls", "--action", "purge", "--json").json()["events"][0]
+    event = site.done("audit", "ls", "--action", "purge.done", "--json").json()["events"][0]
     assert event["actor"].startswith("nobody@")
 
 

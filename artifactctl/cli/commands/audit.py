@@ -18,7 +18,7 @@ def audit() -> None:
 @audit.command("ls", formats=("text", "json", "jsonl", "csv"))
 @click.option("--artifact", type=ARTIFACT, help="Only what concerns this artifact.")
 @click.option("--actor", metavar="NAME", help="Only what this person or program did.")
-@click.option("--action", metavar="ACTION", help="Only this kind of act, such as hold.add.")
+@click.option("--action", metavar="ACTION", help="Only this act, such as hold.add, or a kind of acts, such as purge.")
 @click.option("--since", type=PAST, help="Only from then on (2026-11-30, or 7d for the last seven days).")
 @click.option("--until", type=PAST, help="Only before then.")
 @click.option("--path", type=PATH, help="Only what concerns this path or something below it.")
