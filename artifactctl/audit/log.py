@@ -46,8 +46,8 @@ def events(
 ) -> Iterator[AuditEvent]:
     """Yield events that meet every condition, oldest first; `since` counts in, `until` does not.
 
-    `path`: the event concerns exactly this absolute path, or something below it. `action`: one act, or with no dot in it
-    every act of that kind.
+    `path`: the event concerns exactly this absolute path, or something below it.
+    `action`: one act, or with no dot in it every act of that kind.
     """
     statement = select(audit_event.c.body, audit_event.c.hash).order_by(audit_event.c.id)
     if action is not None:

@@ -17,7 +17,8 @@ from artifactctl.inventory.finding import find_artifact
 class AuditQuestion:
     """Which events are wanted; None does not restrict.
 
-    `artifact` is a name, former ones included, or a path; `action` one act (`purge.done`) or every act of a kind (`purge`).
+    `artifact` is a name, former ones included, or a path.
+    `action` is one act (`purge.done`) or every act of a kind (`purge`).
     """
 
     artifact: str | None = None
