@@ -65,7 +65,8 @@ class Candidate:
     `planned_fingerprint` is None while planning. `offered_by` is the policy rule that offers it ("" when none does).
     `attested`: a person stated, on record, who else can have files open on its volume, and all of those were asked; it
     permits a quarantine (open descriptors survive a rename), never a purge. `lineage_trusted` is false in a catalog
-    that was rebuilt or restored and not confirmed since; `clock_trusted` while the clock is behind what was recorded.
+    that was rebuilt or restored, or that is an older copy of itself, and was not confirmed since; `clock_trusted` while
+    the clock is behind what was recorded.
     """
 
     artifact: Artifact

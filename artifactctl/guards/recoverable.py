@@ -22,7 +22,10 @@ class Recoverable:
         """Return the way back, or why there is none."""
         del observation
         if not candidate.lineage_trusted:
-            return self._blocked("the catalog's lineage has not been confirmed since it was rebuilt", ("lineage", "?"))
+            return self._blocked(
+                "the catalog was rebuilt, restored or is an older copy, and nobody has confirmed its lineage",
+                ("lineage", "?"),
+            )
         if candidate.rebuilt_from_this:
             names = first_of(candidate.rebuilt_from_this)
             return self._blocked(f"{names}, already removed, could be built again only from it", ("only_input", names))

@@ -3,6 +3,7 @@
 Every act holds the root's lock: the caller's when this object granted it, otherwise its own for the time of the act.
 """
 
+import errno
 import posixpath
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from artifactctl.domain.artifacts import Root
-from artifactctl.domain.errors import Busy, HostDenied, HostFailure
+from artifactctl.domain.errors import Busy, HostDenied, HostFailure, HostRefused
 from artifactctl.domain.identity import FileIdentity, ManagedPath
 from artifactctl.domain.observation import Observation
 from artifactctl.domain.operations import JournalEvent, OperationRecord
@@ -18,6 +19,7 @@ from artifactctl.domain.text import display_path, printable
 from artifactctl.hosts import sightings
 from artifactctl.hosts.probe import (
     ledger,
+    marked,
     marker,
     mirrors,
     observing,
@@ -33,6 +35,13 @@ from artifactctl.hosts.probe.failures import ProbeFailure, RootBusy
 from artifactctl.hosts.probe.places import RootReference
 from artifactctl.hosts.protocol import ManifestNote, Marker, Placement, PurgeResult, PutBack, RootLock, SetAside
 
+_REFUSING = {
+    errno.EROFS: "the filesystem is read-only: mount it read-write (the kernel's log says whether an error made it so)",
+    errno.ENOSPC: "the filesystem is full to its last block, and what artifactctl keeps for that is used up: give it "
+    "some MiB by hand, then run the command again",
+    errno.EDQUOT: "the quota is used up: give it some MiB by hand, then run the command again",
+}
+
 
 @contextmanager
 def _failures(doing: str) -> Iterator[None]:
@@ -42,17 +51,15 @@ def _failures(doing: str) -> Iterator[None]:
     except RootBusy as error:
         raise Busy(error.message, remedy=error.remedy) from error
     except ProbeFailure as error:
-        raise HostFailure(error.message, remedy=error.remedy) from error
+        raise HostRefused(error.message, remedy=error.remedy) from error
     except OSError as error:
         where = f" ({_printable(error.filename)})" if error.filename else ""
+        said = f"{doing} failed: {error.strerror}{where}"
         if isinstance(error, PermissionError):
-            raise HostDenied(
-                f"{doing} failed: {error.strerror}{where}",
-                remedy="run the same command with sudo, or as the owner of the root",
-            ) from error
-        raise HostFailure(
-            f"{doing} failed: {error.strerror}{where}", remedy="`artifactctl doctor` shows what was left unfinished"
-        ) from error
+            raise HostDenied(said, remedy="run the same command with sudo, or as the owner of the root") from error
+        if error.errno in _REFUSING:
+            raise HostRefused(said, remedy=_REFUSING[error.errno]) from error
+        raise HostFailure(said, remedy="`artifactctl doctor` shows what was left unfinished") from error
 
 
 def _printable(name: str | bytes | int) -> str:
@@ -215,6 +222,7 @@ class LocalAct:
     @contextmanager
     def _opened(self, root: Root) -> Iterator[rootfolder.RootFolder]:
         with rootfolder.RootFolder(_reference(root)) as folder:
+            marked.require_original(folder)
             yield folder
 
     @contextmanager
@@ -247,6 +255,7 @@ def _note_fields(note: ManifestNote) -> dict[str, Any]:
             "inode": identity.inode,
             "birth_ns": identity.birth_ns,
             "ctime_ns": identity.ctime_ns,
+            "subvolume": identity.subvolume,
         },
         "planned_fingerprint": note.fingerprint,
         "allocated_bytes": note.allocated_bytes,

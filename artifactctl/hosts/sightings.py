@@ -7,7 +7,7 @@ from typing import Any
 
 from artifactctl.domain.activity import GrowingFile, VolumeActivity, Writer
 from artifactctl.domain.artifacts import Root
-from artifactctl.domain.identity import FileIdentity
+from artifactctl.domain.identity import UNKNOWN_SUBVOLUME, FileIdentity
 from artifactctl.domain.observation import (
     BlindSpot,
     BlindSpotKind,
@@ -54,6 +54,7 @@ def file_identity(wire: Wire) -> FileIdentity:
         inode=wire["inode"],
         birth_ns=wire["birth_ns"],
         ctime_ns=wire["ctime_ns"],
+        subvolume=wire["subvolume"],
     )
 
 
@@ -210,6 +211,11 @@ def marker_state(wire: Wire, root: Root, catalog_id: str, catalog_epoch: int) ->
     here = (wire["confinement"]["filesystem_uuid"], wire["root_inode"])
     if here != (marker["filesystem_uuid"], marker["inode"]):
         return MarkerState.CLONED, f"the marker was written for inode {marker['inode']} of {marker['filesystem_uuid']}"
+    subvolume = wire["root_subvolume"]
+    if subvolume == UNKNOWN_SUBVOLUME or (subvolume and not marker.get("subvolume")):
+        return MarkerState.UNREADABLE, "which subvolume it is in is not known: it could be a snapshot of the root"
+    if subvolume != marker.get("subvolume", ""):
+        return MarkerState.CLONED, "the marker was written in another subvolume: this is a snapshot or copy of the root"
     return MarkerState.MATCHES, ""
 
 

@@ -1,6 +1,6 @@
 """Holds: keep until released, with a reason. Each is mirrored into the roots it concerns before the command returns."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 
 from artifactctl import audit
@@ -13,11 +13,10 @@ from artifactctl.domain.errors import ArtifactctlError, ExitCode, HostFailure, R
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.acting import Acting
 from artifactctl.inventory.machines import roots_here
+from artifactctl.inventory.mirrored_holds import MIRROR_TOPIC, MirroredHold, read_holds, unknown_holds
 from artifactctl.inventory.standing import problem_with
 from artifactctl.report.json_values import dump, json_path
 from artifactctl.report.promises import hold_payload
-
-MIRROR_TOPIC = "holds"
 
 
 class NotMirrored(ArtifactctlError):
@@ -79,18 +78,28 @@ def release_holds(catalog: Catalog, host: Host, artifact: Artifact, *, reason: s
     return released
 
 
-def mirror_holds(catalog: Catalog, host: Host, roots: Iterable[Root]) -> None:
-    """Write the holds in force below each root of this machine into the root; NotMirrored names what failed."""
+def mirror_holds(
+    catalog: Catalog, host: Host, roots: Iterable[Root], *, settled: Collection[MirroredHold] = ()
+) -> None:
+    """Write the holds in force below each root of this machine into the root; NotMirrored names what failed.
+
+    A hold that stands there and that this catalog has never heard of stays, unless it is one of those `settled`.
+    """
     with catalog.reading() as reading:
         here = {root.root_id for root in roots_here(reading, host.identify())}
-        contents = {root: holds_below(reading, root) for root in roots if root.root_id in here}
     failed = []
-    for root, content in contents.items():
+    for root in roots:
+        if root.root_id not in here:
+            continue
         # What another epoch mirrored there may name holds that this catalog has never heard of: it stays.
         if problem := problem_with(host, catalog, root):
             failed.append(f"{root.name} ({problem})")
             continue
         try:
+            told = read_holds(host, root)
+            with catalog.reading() as reading:
+                kept = [hold for hold in unknown_holds(reading, root, told) if hold not in settled]
+                content = holds_below(reading, root, kept=kept)
             host.mirror(root.path, MIRROR_TOPIC, content)
         except HostFailure as failure:
             failed.append(f"{root.name} ({failure.message})")
@@ -101,8 +110,11 @@ def mirror_holds(catalog: Catalog, host: Host, roots: Iterable[Root]) -> None:
         )
 
 
-def holds_below(reading: Reading, root: Root) -> bytes:
-    """Return what `.artifactctl/holds.json` says: each hold in force with the paths it covers below the root."""
+def holds_below(reading: Reading, root: Root, *, kept: Iterable[MirroredHold] = ()) -> bytes:
+    """Return what `.artifactctl/holds.json` says: each hold in force with the paths it covers below the root.
+
+    `kept` are holds that stand there already and are not this catalog's to drop.
+    """
     places: dict[int, list[bytes]] = {}
     for artifact in reading.artifacts():
         for replica in artifact.replicas:
@@ -113,7 +125,7 @@ def holds_below(reading: Reading, root: Root) -> bytes:
         for hold in reading.holds()
         if hold.artifact_id in places
     ]
-    return dump("holds", {"holds": holds}).encode("utf-8")
+    return dump("holds", {"holds": [*holds, *(dict(hold.told) for hold in kept)]}).encode("utf-8")
 
 
 def _roots_of(artifact: Artifact) -> list[Root]:

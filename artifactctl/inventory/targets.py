@@ -121,3 +121,8 @@ def require_recorded_volume(host: Host, root: Root, *, catalog_id: str) -> None:
     identity = host.identity(root.path)
     if identity is None or identity.inode != root.inode:
         raise NotTheRecordedVolume(f"the root {root.name} is not the folder that was added", remedy=remedy)
+    if not marker.lies_at(identity):
+        raise NotTheRecordedVolume(
+            f"the root {root.name} is not provably the folder that was added: a copy or a snapshot of it, perhaps",
+            remedy=remedy,
+        )

@@ -1,7 +1,7 @@
 """What the acting half of the engine works with: catalog, machine, policy, clock, and somebody who listens."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from artifactctl import audit
@@ -12,9 +12,8 @@ from artifactctl.domain.errors import Refused
 from artifactctl.domain.verdicts import Evidence
 from artifactctl.guards import Guard, standard_guards
 from artifactctl.hosts.protocol import Host, RootLock
-from artifactctl.inventory.candidates import Trust, trust_in
+from artifactctl.inventory.candidates import Trust, trust_here
 from artifactctl.inventory.kinship import Freshness, proofs_to_look_at
-from artifactctl.inventory.mirrored_holds import holds_nobody_knows
 from artifactctl.policy import Policy
 from artifactctl.reclaim.survey import CatalogStamp, look
 from artifactctl.report.evidence import evidence_payload
@@ -45,8 +44,7 @@ class Workplace:
 
     def trust(self, reading: Reading) -> Trust:
         """Return what can be relied on now."""
-        known = trust_in(reading, now=self.clock(), hostname=self.host.identify().hostname)
-        return replace(known, holds_in_roots=holds_nobody_knows(self.host, reading))
+        return trust_here(self.host, reading, now=self.clock())
 
     def fresh(self, reading: Reading, subjects: Iterable[tuple[Artifact, Replica]]) -> Freshness:
         """Look at every replica that decisions about `subjects` rest on, each once."""

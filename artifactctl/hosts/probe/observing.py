@@ -8,7 +8,7 @@ import os
 import time
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from artifactctl.hosts.probe import filesystems, folders, kernel, mounts, places
+from artifactctl.hosts.probe import filesystems, folders, kernel, marked, mounts, places, subvolumes
 from artifactctl.hosts.probe.extents import SharedExtents
 from artifactctl.hosts.probe.holders import HolderLook
 from artifactctl.hosts.probe.obstacles import Obstacles
@@ -53,7 +53,7 @@ def identity_of(path: bytes) -> Optional[Wire]:
         raise
     try:
         status = kernel.statx(name, parent)
-        return _identity(status, _filesystem_of(status, name, parent))
+        return _identity(status, _filesystem_of(status, name, parent), subvolumes.name_at(parent, name, status))
     except OSError as error:
         if error.errno in _NOTHING_THERE:
             return None
@@ -78,9 +78,10 @@ def _filesystem_of(status: kernel.FileStatus, name: bytes, parent: int) -> str:
             os.close(descriptor)
 
 
-def _identity(status: kernel.FileStatus, uuid: str) -> Wire:
+def _identity(status: kernel.FileStatus, uuid: str, subvolume: str) -> Wire:
     return {
         "filesystem_uuid": uuid,
+        "subvolume": subvolume,
         "inode": status.inode,
         "birth_ns": status.birth_ns,
         "ctime_ns": None if status.birth_ns is not None else status.changed_ns,
@@ -165,6 +166,7 @@ def _empty(root: bytes, relative: bytes, top: int) -> Wire:
         "obstacles": [],
         "problems": [],
         "root_inode": os.fstat(top).st_ino,
+        "root_subvolume": subvolumes.name_of(top),
         "marker": marker,
         "marker_problem": problem,
         "confinement": {
@@ -192,7 +194,13 @@ def read_marker(top: int) -> Tuple[Optional[Wire], str]:
         marker = json.loads(content)
     except ValueError as error:
         return None, f"root.json is not JSON: {error}"
-    return (marker, "") if isinstance(marker, dict) else (None, "root.json holds no object")
+    if not isinstance(marker, dict):
+        return None, "root.json holds no object"
+    private = kernel.open_beneath(top, places.PRIVATE)
+    try:
+        return {**marker, "subvolume": marked.subvolume_of(private, marker)}, ""
+    finally:
+        os.close(private)
 
 
 def _note_way(seen: Wire, error: OSError, root: bytes, relative: bytes) -> None:
@@ -223,7 +231,8 @@ def _observe(seen: Wire, place: _Place, also_known_as: Sequence[bytes]) -> None:
         return
     table = [mount for mount in mounts.read() if mounts.lies_at_or_below(mount.point, place.location)]
     sighted = {mounts.relative_to(mount.point, place.location): mount for mount in table}
-    seen["identity"] = _identity(status, _filesystem_of(status, place.name, place.parent))
+    uuid = _filesystem_of(status, place.name, place.parent)
+    seen["identity"] = _identity(status, uuid, subvolumes.name_at(place.parent, place.name, status))
     seen["is_directory"] = status.is_directory
     looks = _survey(place, status, frozenset(sighted), also_known_as)
     found = {relative: _mount_sighting(relative, mount) for relative, mount in sighted.items()}

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Optional
 
 from artifactctl.hosts.probe import durable, places, renaming, room
-from artifactctl.hosts.probe.operation import Operation, matches, status_at
+from artifactctl.hosts.probe.operation import Operation, found_at, matches
 from artifactctl.hosts.probe.points import reached
 from artifactctl.hosts.probe.rootfolder import RootFolder, closing
 
@@ -65,7 +65,7 @@ def _complete(operation: Operation, relative: bytes) -> str:
             return "absent"
         raise
     with closing(parent_fd):
-        present = status_at(parent_fd, target)
+        present = found_at(parent_fd, target)
         if present is None or not matches(operation.identity, present):
             return "absent"
         durable.flush_folder(parent_fd)
@@ -92,7 +92,7 @@ def _put_back_to(operation: Operation, folder_fd: int, relative: bytes, reason: 
 
 def _move(operation: Operation, holding_fd: int, place: "tuple[int, bytes]", relative: bytes, reason: str) -> str:
     parent_fd, target = place
-    content = status_at(holding_fd, places.CONTENT)
+    content = found_at(holding_fd, places.CONTENT)
     if content is None or not matches(operation.identity, content):
         return "replaced"
     if renaming.exists(target, parent_fd):
