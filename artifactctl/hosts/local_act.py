@@ -23,6 +23,7 @@ from artifactctl.hosts.probe import (
     marker,
     mirrors,
     observing,
+    own_changes,
     placing,
     purge,
     quarantine,
@@ -160,11 +161,13 @@ class LocalAct:
         """Return what lies in an operation's quarantine (`.purging` included), as `observe` would.
 
         Whose root it is was asked when the target was observed: here the marker is compared with the root only.
+        Members changed by our own acts through other names of them are shown as the manifest has them.
         """
         with _failures(f"observing the quarantine of {operation}"), self._opened(root) as folder:
             relative, original = ledger.lies_at(folder, operation)
             former = posixpath.join(root.path, original)
-            wire = observing.observe_path(root.path, relative, also_known_as=(former,))
+            excuses = own_changes.Excuses(folder, operation)
+            wire = observing.observe_path(root.path, relative, also_known_as=(former,), excuse=excuses.of)
             found = marker.read_marker(root.path) or {"catalog_id": "", "catalog_epoch": 0}
         return sightings.observation(wire, root, catalog_id=found["catalog_id"], catalog_epoch=found["catalog_epoch"])
 

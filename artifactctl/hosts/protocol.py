@@ -209,7 +209,11 @@ class Host(Protocol):
         ...
 
     def observe_quarantined(self, root: Root, operation: str) -> Observation:
-        """The same for what lies in an operation's quarantine folder (`.purging` included)."""
+        """The same for what lies in an operation's quarantine folder (`.purging` included).
+
+        A member of which other names were unlinked or renamed by this host's own acts is shown with the ctime that
+        the manifest has, where those acts, and nobody else's, account for the difference.
+        """
         ...
 
     def holders(self, path: bytes) -> HolderReport:

@@ -26,6 +26,7 @@ from artifactctl.domain.observation import (
     VolumeUsage,
     VolumeUses,
 )
+from artifactctl.domain.sharing import SharedInode
 from artifactctl.hosts.protocol import Entry, EntryType, Listing
 
 Wire = Mapping[str, Any]
@@ -188,6 +189,10 @@ def tree_summary(wire: Wire) -> TreeSummary:
         outside_names=tuple((os.fsencode(path), count) for path, count in wire["outside_names"]),
         shared_extents=SharedExtents(wire["shared_extents"]),
         problems=tuple(wire["problems"]),
+        shared_inodes=tuple(
+            SharedInode(inode=inode, birth_ns=birth_ns, names_inside=inside, links=links, allocated_bytes=allocated)
+            for inode, birth_ns, inside, links, allocated in wire["shared_inodes"]
+        ),
     )
 
 

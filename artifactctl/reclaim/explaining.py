@@ -5,7 +5,7 @@ from artifactctl.domain.verdicts import Evidence, Verdict, may_remove
 from artifactctl.guards import WAIVABLE
 from artifactctl.reclaim.planning import evidence_about
 from artifactctl.reclaim.preparing import judge_each
-from artifactctl.reclaim.purging import judge_purge
+from artifactctl.reclaim.purging import forecast_purge
 from artifactctl.reclaim.quarantined import in_quarantine
 from artifactctl.reclaim.workplace import Workplace
 from artifactctl.report.why import WhyAnswer
@@ -23,7 +23,7 @@ def explain_artifact(workplace: Workplace, artifact: Artifact) -> WhyAnswer:
     with workplace.catalog.reading() as reading:
         aside = [item for item in in_quarantine(reading) if item.artifact.artifact_id == artifact.artifact_id]
     if aside:
-        evidence = judge_purge(workplace, aside[0])
+        evidence = forecast_purge(workplace, aside[0]).evidence
         first = f"artifactctl quarantine restore {artifact.name}"
         return _answer(artifact, evidence, standing="it is in quarantine", first=first)
     states = ", ".join(sorted({r.state.value for r in artifact.replicas})) or "nowhere"

@@ -19,6 +19,7 @@ SUITES = (
     "quarantining",
     "referring",
     "restoring",
+    "sharing",
     "space",
     "walking",
 )

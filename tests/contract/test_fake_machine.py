@@ -15,6 +15,7 @@ from tests.contract.purging import PurgeContract
 from tests.contract.quarantining import QuarantineContract
 from tests.contract.referring import ReferrerContract
 from tests.contract.restoring import RestoreContract
+from tests.contract.sharing import SharedNamesContract
 from tests.contract.space import SpaceContract
 from tests.contract.walking import WalkContract
 
@@ -70,6 +71,10 @@ class TestRestore(RestoreContract):
 
 
 class TestPurge(PurgeContract):
+    """Over the fake."""
+
+
+class TestSharedNames(SharedNamesContract):
     """Over the fake."""
 
 

@@ -2,8 +2,8 @@
 
 import posixpath
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from artifactctl.domain.observation import (
     BlindSpot,
@@ -17,6 +17,7 @@ from artifactctl.domain.observation import (
     SharedExtents,
     TreeSummary,
 )
+from artifactctl.domain.sharing import SharedInode
 from artifactctl.hosts.protocol import EntryType
 from tests.fakes.clock import as_instant
 from tests.fakes.digests import Member, digest_of, fingerprint
@@ -46,10 +47,11 @@ class Looker:
     processes: ProcessTable
     blind_spots: list[BlindSpot]
     known_as: bytes | None = None
+    excused: Mapping[int, int] = field(default_factory=dict)
 
-    def knowing(self, original: bytes) -> "Looker":
-        """Return the same eyes for something that stood at `original`."""
-        return replace(self, known_as=original)
+    def knowing(self, original: bytes, excused: Mapping[int, int]) -> "Looker":
+        """Return the same eyes for something that stood at `original`, blind to the ctimes that are our own doing."""
+        return replace(self, known_as=original, excused=excused)
 
     def holders(self, path: bytes) -> HolderReport:
         """Return who uses what stands at `path` or below."""
@@ -91,8 +93,9 @@ class Looker:
             for relative, spot in _first_names(members)
             if spot.inode.type is not EntryType.DIRECTORY and spot.inode.links > inside[spot]
         )
-        shared_out = {dict(members)[relative] for relative, _ in outside}
-        changed_ns, changed_path = max(_change_times(top, everything))
+        by_name = dict(members)
+        shared_out = {by_name[relative]: None for relative, _ in outside}
+        changed_ns, changed_path = max(_change_times(top, everything, self.excused))
         read_ns, read_path = max(
             ((s.inode.read_ns, r) for r, s in members if s.inode.type is EntryType.FILE), default=(0, b"")
         )
@@ -104,7 +107,7 @@ class Looker:
             apparent_bytes=sum(s.inode.size_bytes for _, s in members if s.inode.type is not EntryType.DIRECTORY),
             allocated_bytes=sum(spot.inode.allocated_bytes for spot in inside),
             exclusive_bytes=sum(spot.inode.allocated_bytes for spot in inside if spot not in shared_out),
-            fingerprint=fingerprint(top, members),
+            fingerprint=fingerprint(top, members, self.excused),
             member_digest=digest_of(members),
             changed_at=as_instant(changed_ns),
             changed_path=changed_path,
@@ -115,6 +118,16 @@ class Looker:
             outside_names=outside,
             shared_extents=SharedExtents.SOME if any(s.inode.shared_extents for s in inside) else SharedExtents.NONE,
             problems=tuple(f"{entry.relative!r}: {entry.problem}" for entry in walk(self.disk, path) if entry.problem),
+            shared_inodes=tuple(
+                SharedInode(
+                    inode=spot.number,
+                    birth_ns=spot.inode.birth_ns,
+                    names_inside=inside[spot],
+                    links=spot.inode.links,
+                    allocated_bytes=spot.inode.allocated_bytes,
+                )
+                for spot in shared_out
+            ),
         )
 
     def _escaping(self, path: bytes, members: Iterable[Member]) -> Iterable[tuple[bytes, bytes]]:
@@ -216,8 +229,9 @@ def _first_names(members: Iterable[Member]) -> Iterable[Member]:
             yield relative, spot
 
 
-def _change_times(top: Spot, everything: Iterable[Member]) -> Iterable[tuple[int, bytes]]:
+def _change_times(top: Spot, everything: Iterable[Member], excused: Mapping[int, int]) -> Iterable[tuple[int, bytes]]:
     """Yield the newest of mtime and ctime of each member, and the mtime of the top: a rename sets its ctime."""
     for relative, spot in everything:
         inode = spot.inode
-        yield inode.modified_ns if spot == top else max(inode.modified_ns, inode.changed_ns), relative
+        changed_ns = excused.get(inode.number, inode.changed_ns)
+        yield inode.modified_ns if spot == top else max(inode.modified_ns, changed_ns), relative

@@ -39,6 +39,7 @@ from tests.fakes.locking import FakeLock, LockTable
 from tests.fakes.looking import Looker
 from tests.fakes.observing import observe
 from tests.fakes.operation import Operation, record_of
+from tests.fakes.own_changes import excused
 from tests.fakes.points import Points
 from tests.fakes.processes import ProcessTable
 from tests.fakes.purge import Purge, begin_purge
@@ -196,10 +197,11 @@ class FakeMachine:
     @point
     def observe_quarantined(self, root: Root, operation: str) -> Observation:
         """Return the same about what an operation set aside."""
-        found = Operation.read(self._ledger(root), operation)
+        ledger = self._ledger(root)
+        found = Operation.read(ledger, operation)
         content = found.purging_content if self.disk.exists(found.purging_folder) else found.content
-        looker = self._looker.knowing(found.original)
-        return observe(looker, self.clock.now, root, content, None, self._ledger(root))
+        looker = self._looker.knowing(found.original, excused(ledger, self.disk, found))
+        return observe(looker, self.clock.now, root, content, None, ledger)
 
     @point
     def holders(self, path: bytes) -> HolderReport:

@@ -10,6 +10,7 @@ from tests.contract.local_workshop import LocalWorkshop, local_workshop
 from tests.contract.observing import ObservationContract
 from tests.contract.purging import PurgeContract
 from tests.contract.restoring import RestoreContract
+from tests.contract.sharing import SharedNamesContract
 from tests.contract.space import SpaceContract
 
 pytestmark = pytest.mark.system
@@ -44,6 +45,10 @@ class TestRestore(RestoreContract):
 
 
 class TestPurge(PurgeContract):
+    """On this filesystem."""
+
+
+class TestSharedNames(SharedNamesContract):
     """On this filesystem."""
 
 

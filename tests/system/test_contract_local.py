@@ -18,6 +18,7 @@ from tests.contract.purging import PurgeContract
 from tests.contract.quarantining import QuarantineContract
 from tests.contract.referring import ReferrerContract
 from tests.contract.restoring import RestoreContract
+from tests.contract.sharing import SharedNamesContract
 from tests.contract.space import SpaceContract
 from tests.contract.walking import WalkContract
 
@@ -83,6 +84,10 @@ class TestRestore(RestoreContract):
 
 
 class TestPurge(PurgeContract):
+    """Over this machine."""
+
+
+class TestSharedNames(SharedNamesContract):
     """Over this machine."""
 
 

@@ -21,6 +21,7 @@ from artifactctl.hosts.probe.points import reached
 from artifactctl.hosts.probe.restore import clear_away
 from artifactctl.hosts.probe.rootfolder import RootFolder, closing
 from artifactctl.hosts.probe.sweeping import sweep
+from artifactctl.hosts.probe.witness import Witness
 
 
 def begin_purge(root: RootFolder, name: str) -> None:
@@ -96,7 +97,7 @@ def purge(
         except FileNotFoundError:
             holding_fd = os.dup(folder_fd)  # the sibling folder went with the content before a crash
         with closing(holding_fd):
-            emptying = Emptying(holding_fd, pace=pace, progress=progress)
+            emptying = Emptying(holding_fd, pace=pace, witness=Witness(root), progress=progress)
             emptying.run(manifest.read(folder_fd, name))
             return _conclude(operation, holding_fd, emptying)
 

@@ -30,6 +30,7 @@ from artifactctl.hosts.probe.operation import (
 )
 from artifactctl.hosts.probe.points import reached
 from artifactctl.hosts.probe.rootfolder import RootFolder, closing, open_private_folder, printable
+from artifactctl.hosts.probe.witness import witnessing
 
 _OUTCOMES = {
     errno.ENOENT: "absent",
@@ -195,11 +196,8 @@ def _move(operation: Operation, parent_fd: int, target: bytes, holding_fd: int) 
     if there is None:
         reached("set-aside:checked")
         try:
-            with held_alone(parent_fd, target):
-                room.with_room(
-                    operation.root.private_fd,
-                    lambda: renaming.rename_privately(parent_fd, target, holding_fd, places.CONTENT),
-                )
+            with held_alone(parent_fd, target) as leased, witnessing(operation.root) as witness:
+                witness.see_if_held(leased, lambda: _rename_aside(operation.root, parent_fd, target, holding_fd))
         except InUse:
             return "in_use"
         except OSError as error:
@@ -215,6 +213,11 @@ def _move(operation: Operation, parent_fd: int, target: bytes, holding_fd: int) 
     operation.record("renamed")
     reached("set-aside:journalled")
     return "done"
+
+
+def _rename_aside(root: RootFolder, parent_fd: int, target: bytes, holding_fd: int) -> None:
+    rename = renaming.rename_privately
+    room.with_room(root.private_fd, lambda: rename(parent_fd, target, holding_fd, places.CONTENT))
 
 
 def confirm(root: RootFolder, name: str) -> None:

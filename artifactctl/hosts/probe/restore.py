@@ -17,6 +17,7 @@ from artifactctl.hosts.probe import durable, places, renaming, room
 from artifactctl.hosts.probe.operation import Operation, found_at, matches
 from artifactctl.hosts.probe.points import reached
 from artifactctl.hosts.probe.rootfolder import RootFolder, closing
+from artifactctl.hosts.probe.witness import witnessing
 
 _OUTCOMES = {
     errno.EEXIST: "occupied",
@@ -101,10 +102,10 @@ def _move(operation: Operation, holding_fd: int, place: "tuple[int, bytes]", rel
     operation.record("restore_intended", to=os.fsdecode(relative), reason=reason)
     reached("put-back:intent-journalled")
     try:
-        room.with_room(
-            operation.root.private_fd,
-            lambda: renaming.rename_publicly(holding_fd, places.CONTENT, parent_fd, target),
-        )
+        with witnessing(operation.root) as witness:
+            witness.see(
+                holding_fd, places.CONTENT, content, lambda: _rename_back(operation.root, holding_fd, parent_fd, target)
+            )
     except OSError as error:
         operation.record(before, to="", reason=f"not restored: {error.strerror}")
         outcome = _OUTCOMES.get(error.errno or 0)
@@ -118,6 +119,11 @@ def _move(operation: Operation, holding_fd: int, place: "tuple[int, bytes]", rel
     operation.record("restored", to=os.fsdecode(relative))
     reached("put-back:journalled")
     return "done"
+
+
+def _rename_back(root: RootFolder, holding_fd: int, parent_fd: int, target: bytes) -> None:
+    rename = renaming.rename_publicly
+    room.with_room(root.private_fd, lambda: rename(holding_fd, places.CONTENT, parent_fd, target))
 
 
 def clear_away(operation: Operation) -> None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from typing import Any, Dict, List, Sequence, Tuple
+from itertools import islice
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from artifactctl.hosts.probe import fingerprint, kernel
 from artifactctl.hosts.probe.mounts import lies_at_or_below
@@ -20,6 +21,9 @@ from artifactctl.hosts.probe.walking import describe, type_letter
 Wire = Dict[str, Any]
 MOST_EXAMPLES = 1000
 _SUBVOLUME_INODE = 256  # the top of every btrfs subvolume, each with an st_dev of its own
+Excuse = Callable[[kernel.FileStatus], kernel.FileStatus]
+"""Gives a member's status without what our own acts did to it through another name of the same inode."""
+
 _SPECIAL = {
     stat.S_IFSOCK: "socket",
     stat.S_IFIFO: "fifo",
@@ -31,10 +35,11 @@ _SPECIAL = {
 class _ManyNamed:
     """An inode with several names: how many of them were met, and what it weighs."""
 
-    __slots__ = ("allocated_bytes", "links", "met", "path")
+    __slots__ = ("allocated_bytes", "birth_ns", "links", "met", "path")
 
     def __init__(self, status: kernel.FileStatus, path: bytes) -> None:
         self.links = status.links
+        self.birth_ns = status.birth_ns
         self.met = 0
         self.path = path
         self.allocated_bytes = status.allocated_bytes
@@ -43,8 +48,9 @@ class _ManyNamed:
 class TreeSummary(Visitor):
     """Adds up a survey. `inside` are the absolute paths by which a link may name the target and stay inside."""
 
-    def __init__(self, location: bytes, inside: Sequence[bytes]) -> None:
+    def __init__(self, location: bytes, inside: Sequence[bytes], excuse: Optional[Excuse] = None) -> None:
         self._location = location
+        self._excuse = excuse
         self._inside = tuple(dict.fromkeys((location, os.path.realpath(location), *inside)))
         self._fingerprint = hashlib.sha256()
         self._members = hashlib.sha256()
@@ -60,6 +66,8 @@ class TreeSummary(Visitor):
 
     def entry(self, seen: Sighted) -> None:
         relative, status = seen.relative, seen.status
+        if self._excuse is not None:
+            status = self._excuse(status)
         letter = type_letter(status.mode)
         self._counts[letter] += 1
         times = {"modified_ns": status.modified_ns, "changed_ns": status.changed_ns}
@@ -129,9 +137,15 @@ class TreeSummary(Visitor):
 
     def summary(self, shared_extents: str) -> Wire:
         """Return everything in wire form."""
-        outside = [known for known in self._many.values() if known.met < known.links]
-        exclusive = self._allocated - sum(known.allocated_bytes for known in outside)
-        names = [[os.fsdecode(known.path), known.links - known.met] for known in outside[:MOST_EXAMPLES]]
+        outside = {key: known for key, known in self._many.items() if known.met < known.links}
+        exclusive = self._allocated - sum(known.allocated_bytes for known in outside.values())
+        names = [
+            [os.fsdecode(known.path), known.links - known.met] for known in islice(outside.values(), MOST_EXAMPLES)
+        ]
+        shared = [
+            [inode, known.birth_ns, known.met, known.links, known.allocated_bytes]
+            for (_, inode), known in outside.items()
+        ]
         return {
             "files": self._counts["f"],
             "directories": self._counts["d"],
@@ -148,6 +162,7 @@ class TreeSummary(Visitor):
             "escaping_links": self._escaping,
             "special_files": self._special,
             "outside_names": names,
+            "shared_inodes": shared,
             "shared_extents": shared_extents,
             "problems": self._problems,
         }
