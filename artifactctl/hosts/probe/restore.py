@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 import os
 from contextlib import suppress
+from functools import partial
 from typing import Optional
 
 from artifactctl.hosts.probe import durable, places, renaming, room
@@ -103,9 +104,8 @@ def _move(operation: Operation, holding_fd: int, place: "tuple[int, bytes]", rel
     reached("put-back:intent-journalled")
     try:
         with witnessing(operation.root) as witness:
-            witness.see(
-                holding_fd, places.CONTENT, content, lambda: _rename_back(operation.root, holding_fd, parent_fd, target)
-            )
+            move = partial(_rename_back, operation.root, holding_fd, parent_fd, target)
+            witness.see(holding_fd, places.CONTENT, content.status, move)
     except OSError as error:
         operation.record(before, to="", reason=f"not restored: {error.strerror}")
         outcome = _OUTCOMES.get(error.errno or 0)
