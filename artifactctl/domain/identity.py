@@ -10,6 +10,10 @@ MARKER_DIRECTORY = b".artifactctl"
 UNKNOWN_SUBVOLUME = "unknown"
 
 
+QUARANTINE_BESIDE = b".artifactctl-quarantine-"
+"""How the name of a folder begins in which something was set aside beside its old place."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostIdentity:
     """A machine. `machine_id` is /etc/machine-id (or a generated stand-in kept in the catalog's state folder)."""

@@ -109,12 +109,18 @@ def fit_path(host: Host, path: bytes, *, homes: tuple[bytes, ...]) -> bytes:
 
 
 def _refuse_system_folder(absolute: bytes, homes: tuple[bytes, ...]) -> None:
+    why = why_never(absolute, homes=homes)
+    if why:
+        raise UnfitRoot(f"{display_path(absolute)} {why}", remedy="give a folder of your data")
+
+
+def why_never(absolute: bytes, *, homes: tuple[bytes, ...]) -> str:
+    """Return why a folder can neither be a managed root nor be removed, "" when nothing about its place forbids it."""
     inside = any(absolute == top or absolute.startswith(top + b"/") for top in NEVER_INSIDE)
     if absolute in NEVER or inside:
-        raise UnfitRoot(f"{display_path(absolute)} belongs to the system", remedy="give a folder of your data")
+        return "belongs to the system"
     is_home = absolute in homes or absolute in _HOMES or posixpath.dirname(absolute) == b"/home"
-    if is_home:
-        raise UnfitRoot(f"{display_path(absolute)} is a home directory itself", remedy="give a folder inside of it")
+    return "is a home directory itself" if is_home else ""
 
 
 def _name_from(absolute: bytes) -> str:

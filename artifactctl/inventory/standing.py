@@ -31,6 +31,14 @@ def why_read_only(marker: Marker | None, *, catalog_id: str, epoch: int) -> str:
     return ""
 
 
+def remedy_for(marker: Marker | None, root: Root) -> str:
+    """Return what to type where a root's marker does not let the catalog act."""
+    if marker is None:
+        shown = display_path(root.path)
+        return f"mount its volume; if its .artifactctl folder was removed, `artifactctl root add {shown}` makes it anew"
+    return "`artifactctl doctor` explains it; `artifactctl doctor --repair` confirms a restored catalog"
+
+
 def problem_with(host: Host, catalog: Catalog, root: Root) -> str:
     """Return why the catalog may not write below the root as it is now, "" when it may."""
     try:
@@ -50,5 +58,5 @@ def require_in_charge(host: Host, catalog: Catalog, root: Root) -> None:
     if problem:
         raise NotInCharge(
             f"nothing is changed below the root `{root.name}`: {problem}",
-            remedy="`artifactctl doctor` explains it; `artifactctl doctor --repair` confirms a restored catalog",
+            remedy=remedy_for(host.read_marker(root.path), root),
         )

@@ -93,7 +93,9 @@ def _new_root(path: bytes, roots: tuple[Root, ...]) -> bytes:
     """Return the folder around the path, or the path itself where that folder would overlap a root."""
     parent = _parent(path)
     inside = parent.rstrip(b"/") + b"/"
-    return path if any(root.path.startswith(inside) for root in roots) else parent
+    if parent == b"/" or any(root.path.startswith(inside) for root in roots):
+        return path
+    return parent
 
 
 def _parent(path: bytes) -> bytes:

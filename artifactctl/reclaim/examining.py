@@ -46,7 +46,7 @@ def examine(workplace: Workplace) -> tuple[Finding, ...]:
         for root in reachable:
             findings += _missing(workplace, reading, root)
     for root in reachable:
-        findings += [*_operations(workplace, root), *_holds(workplace, root)]
+        findings += [*_read_only(workplace, root), *_operations(workplace, root), *_holds(workplace, root)]
     return (*findings, *_deleted_but_open(workplace, reachable))
 
 
@@ -167,6 +167,16 @@ def _epoch_problem(workplace: Workplace, name: str, marker: Marker) -> Finding |
     older = marker.catalog_epoch < catalog.epoch
     remedy = CONFIRM if older else "use the newer catalog (--catalog); this one stays as it is"
     return Finding(what=problem, object=name, remedy=remedy, repairable=older)
+
+
+def _read_only(workplace: Workplace, root: Root) -> Iterator[Finding]:
+    if workplace.host.usage(root.path).read_only:
+        yield Finding(
+            what=f"{display_path(root.path)} is on a read-only filesystem: nothing below can be set aside, put back or "
+            "purged, and no hold be placed",
+            object=f"root {root.name}",
+            remedy="mount it read-write (the kernel's log says whether an error made it read-only)",
+        )
 
 
 def _missing(workplace: Workplace, reading: Reading, root: Root) -> Iterator[Finding]:
