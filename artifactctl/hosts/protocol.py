@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 
 from artifactctl.domain.activity import VolumeActivity
 from artifactctl.domain.artifacts import Root
+from artifactctl.domain.contents import ContentLook
 from artifactctl.domain.identity import UNKNOWN_SUBVOLUME, FileIdentity, HostIdentity, ManagedPath
 from artifactctl.domain.observation import HolderReport, Observation, Referrer, VolumeUsage
 from artifactctl.domain.operations import OperationRecord
@@ -206,6 +207,10 @@ class Host(Protocol):
 
     def observe(self, root: Root, target: ManagedPath, *, catalog_id: str, catalog_epoch: int) -> Observation:
         """Return everything about the target at this instant (without referrers and drift)."""
+        ...
+
+    def contents(self, root: Root, target: ManagedPath) -> ContentLook:
+        """Return what stands at the target and who could be changing it: what `observe` costs less the rest of it."""
         ...
 
     def observe_quarantined(self, root: Root, operation: str) -> Observation:

@@ -9,12 +9,7 @@ from artifactctl.domain.activity import GrowingFile, VolumeActivity, Writer
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.identity import UNKNOWN_SUBVOLUME, FileIdentity
 from artifactctl.domain.observation import (
-    BlindSpot,
-    BlindSpotKind,
     Confinement,
-    Holder,
-    HolderKind,
-    HolderReport,
     Limit,
     MarkerState,
     MountSighting,
@@ -24,9 +19,9 @@ from artifactctl.domain.observation import (
     SharedExtents,
     TreeSummary,
     VolumeUsage,
-    VolumeUses,
 )
 from artifactctl.domain.sharing import SharedInode
+from artifactctl.hosts import use_sightings
 from artifactctl.hosts.protocol import Entry, EntryType, Listing
 
 Wire = Mapping[str, Any]
@@ -105,67 +100,6 @@ def _entry(row: list[Any]) -> Entry:
         changed_ns,
         os.fsencode(target) if target else b"",
         read_ns,
-    )
-
-
-def holder_report(wire: Wire | None) -> HolderReport:
-    """Return who uses the target; None (nothing could be looked at) is a blind spot, never an empty report."""
-    if wire is None:
-        return HolderReport(
-            holders=(),
-            blind_spots=(
-                BlindSpot(
-                    kind=BlindSpotKind.UNREADABLE,
-                    count=1,
-                    detail="nothing was looked at",
-                    settled_by="look again once the target is there and can be reached without links and mounts",
-                ),
-            ),
-            processes_inspected=0,
-            lease_candidates=0,
-            leases_granted=0,
-            lease_answers_for_all_openers=False,
-        )
-    return HolderReport(
-        holders=tuple(_holder(item) for item in wire["holders"]),
-        blind_spots=tuple(
-            BlindSpot(
-                kind=BlindSpotKind(item["kind"]),
-                count=item["count"],
-                detail=item["detail"],
-                settled_by=item["settled_by"],
-            )
-            for item in wire["blind_spots"]
-        ),
-        processes_inspected=wire["processes_inspected"],
-        lease_candidates=wire["lease_candidates"],
-        leases_granted=wire["leases_granted"],
-        lease_answers_for_all_openers=wire["lease_answers_for_all_openers"],
-    )
-
-
-def _holder(wire: Wire) -> Holder:
-    return Holder(
-        kind=HolderKind(wire["kind"]),
-        path=os.fsencode(wire["path"]),
-        pid=wire["pid"],
-        command=wire["command"],
-        detail=wire["detail"],
-    )
-
-
-def volume_uses(wire: Wire) -> VolumeUses:
-    """Return who uses what on a filesystem."""
-    by_inode: dict[int, list[Holder]] = {}
-    for item in wire["uses"]:
-        if item["inode"] is not None:
-            by_inode.setdefault(item["inode"], []).append(_holder(item))
-    return VolumeUses(
-        by_inode={inode: tuple(found) for inode, found in by_inode.items()},
-        below=tuple(_holder(item) for item in wire["uses"] if item["inode"] is None),
-        processes_inspected=wire["processes_inspected"],
-        processes_denied=wire["processes_denied"],
-        problems=tuple(wire["problems"]),
     )
 
 
@@ -259,7 +193,7 @@ def observation(wire: Wire, root: Root, *, catalog_id: str, catalog_epoch: int) 
         is_directory=wire["is_directory"],
         confinement=confinement(wire, marker_state(wire, root, catalog_id, catalog_epoch)),
         tree=tree,
-        holders=holder_report(wire["holders"]),
+        holders=use_sightings.holder_report(wire["holders"]),
         obstacles=tuple(
             Obstacle(kind=ObstacleKind(item["kind"]), path=os.fsencode(item["path"]), detail=item["detail"])
             for item in wire["obstacles"]

@@ -16,6 +16,7 @@ from artifactctl.inventory.kinship import (
     successor_of,
 )
 from artifactctl.inventory.mirrored_holds import MirroredHold, holds_nobody_knows
+from artifactctl.inventory.writers import everybody_was_asked
 from artifactctl.policy import SUPERSEDED, Policy, Standing
 
 CLOCK_SLACK = timedelta(minutes=5)
@@ -116,7 +117,7 @@ def candidate_for(
         quiet_time=policy.quiet_time,
         lineage_trusted=trust.lineage,
         clock_trusted=trust.clock,
-        attested=not choice.purging and _is_attested(replica, trust.hostname),
+        attested=not choice.purging and everybody_was_asked(replica.root, trust.hostname),
     )
 
 
@@ -137,14 +138,6 @@ def _holds_told_by_the_root(replica: Replica, trust: Trust) -> tuple[Hold, ...]:
         if root_id == replica.root.root_id
         and any(not path or mine.startswith(path + b"/") or path.startswith(mine) for path in hold.paths)
     )
-
-
-def _is_attested(replica: Replica, hostname: str) -> bool:
-    """Whether everybody who can have files open there was asked: all take leases, or this is the only machine."""
-    statement, _, names = replica.root.attestation.partition(":")
-    if statement == "lease":
-        return True
-    return statement == "sole-clients" and {name.strip() for name in names.split(",")} == {hostname}
 
 
 def _reservations_in(reading: Reading, replica: Replica, now: datetime) -> tuple[Reservation, ...]:

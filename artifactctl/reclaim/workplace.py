@@ -14,8 +14,9 @@ from artifactctl.guards import Guard, standard_guards
 from artifactctl.hosts.protocol import Host, RootLock
 from artifactctl.inventory.candidates import Trust, trust_here
 from artifactctl.inventory.kinship import Freshness, proofs_to_look_at
+from artifactctl.inventory.writers import everybody_was_asked, why_it_may_change
 from artifactctl.policy import Policy
-from artifactctl.reclaim.survey import CatalogStamp, look
+from artifactctl.reclaim.survey import CatalogStamp, look_at_proof
 from artifactctl.report.evidence import evidence_payload
 
 CLEARANCE_LIFETIME = timedelta(minutes=5)
@@ -47,17 +48,25 @@ class Workplace:
         return trust_here(self.host, reading, now=self.clock())
 
     def fresh(self, reading: Reading, subjects: Iterable[tuple[Artifact, Replica]]) -> Freshness:
-        """Look at every replica that decisions about `subjects` rest on, each once."""
+        """Look at every replica that decisions about `subjects` rest on, each once: is it whole, who could write to it.
+
+        Only what the proof needs is looked at (`Host.contents`).
+        """
         wanted: dict[int, Replica] = {}
         for artifact, replica in subjects:
             wanted.update({r.replica_id: r for r in proofs_to_look_at(reading, artifact, replica)})
-        prints = {}
+        hostname = self.host.identify().hostname
+        prints, doubts = {}, {}
         for replica_id, replica in wanted.items():
-            seen = look(self.host, reading, replica, stamp=self.stamp)
-            sound = seen.tree is not None and not seen.tree.problems and seen.drift is not None and seen.drift.is_none
-            if seen.tree is not None and sound:
-                prints[replica_id] = seen.tree.fingerprint
-        return Freshness(fingerprints=prints)
+            seen = look_at_proof(self.host, reading, replica)
+            if seen is None:
+                continue
+            doubt = why_it_may_change(seen.writers, attested=everybody_was_asked(replica.root, hostname))
+            if doubt:
+                doubts[replica_id] = doubt
+            else:
+                prints[replica_id] = seen.fingerprint
+        return Freshness(fingerprints=prints, doubts=doubts)
 
 
 def record(

@@ -22,6 +22,7 @@ SUITES = (
     "sharing",
     "space",
     "walking",
+    "writing",
 )
 
 pytest.register_assert_rewrite(*(f"tests.contract.{name}" for name in SUITES))

@@ -18,6 +18,7 @@ from tests.contract.restoring import RestoreContract
 from tests.contract.sharing import SharedNamesContract
 from tests.contract.space import SpaceContract
 from tests.contract.walking import WalkContract
+from tests.contract.writing import ContentLookContract
 
 
 @pytest.fixture
@@ -75,6 +76,10 @@ class TestPurge(PurgeContract):
 
 
 class TestSharedNames(SharedNamesContract):
+    """Over the fake."""
+
+
+class TestContentLook(ContentLookContract):
     """Over the fake."""
 
 

@@ -2,9 +2,11 @@
 
 import posixpath
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from artifactctl.domain.contents import ContentLook
+from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.observation import (
     BlindSpot,
     Holder,
@@ -22,7 +24,7 @@ from artifactctl.hosts.protocol import EntryType
 from tests.fakes.clock import as_instant
 from tests.fakes.digests import Member, digest_of, fingerprint
 from tests.fakes.disk import Disk, Spot
-from tests.fakes.processes import ProcessTable, reported
+from tests.fakes.processes import PlantedHolder, ProcessTable, reported
 from tests.fakes.walking import members_of, walk
 
 LOCAL_TYPES = frozenset({"ext4", "xfs", "btrfs", "tmpfs"})
@@ -55,18 +57,32 @@ class Looker:
 
     def holders(self, path: bytes) -> HolderReport:
         """Return who uses what stands at `path` or below."""
+        return self._uses(path, _Question(lambda holder: True, self.processes.refuses_lease, "a write lease"))
+
+    def writers(self, path: bytes) -> HolderReport:
+        """Return who could be changing what stands at `path` or below."""
+        return self._uses(
+            path, _Question(lambda holder: holder.writes, self.processes.refuses_read_lease, "a read lease")
+        )
+
+    def _uses(self, path: bytes, question: "_Question") -> HolderReport:
         top = self.disk.look(path)
         if top is None:
             return NO_HOLDERS
         members = _with_top(top, members_of(self.disk, path))
         files = {spot: relative for relative, spot in members if spot.inode.type is EntryType.FILE}
-        refused = [spot for spot in files if self.processes.refuses_lease(spot)]
+        refused = [spot for spot in files if question.refuses(spot)]
         volume = top.mount.volume
         granted = len(files) - len(refused) if volume.grants_leases else 0
-        named = [holder for relative, spot in members for holder in self._named(relative, spot)]
+        named = [
+            reported(holder, relative)
+            for relative, spot in members
+            for holder in self.processes.of(spot)
+            if holder.visible and question.counts(holder)
+        ]
         explained = {holder.path for holder in named}
         unnamed = [
-            Holder(kind=HolderKind.KERNEL_LEASE, path=files[spot], detail="the kernel refused a write lease")
+            Holder(kind=HolderKind.KERNEL_LEASE, path=files[spot], detail=f"the kernel refused {question.lease}")
             for spot in refused
             if volume.grants_leases and files[spot] not in explained
         ]
@@ -79,8 +95,20 @@ class Looker:
             lease_answers_for_all_openers=volume.type in LOCAL_TYPES and not volume.is_exported,
         )
 
-    def _named(self, relative: bytes, spot: Spot) -> list[Holder]:
-        return [reported(holder, relative) for holder in self.processes.of(spot) if holder.visible]
+    def contents(self, target: ManagedPath) -> ContentLook:
+        """Return what stands at the target and who could be changing it."""
+        path = target.absolute
+        spot = self.disk.look(path)
+        tree = self.tree(path) if spot is not None else None
+        return ContentLook(
+            path=path,
+            is_there=spot is not None,
+            is_directory=spot is not None and spot.inode.type is EntryType.DIRECTORY,
+            fingerprint=tree.fingerprint if tree is not None else "",
+            member_digest=tree.member_digest if tree is not None else "",
+            writers=self.writers(path),
+            problems=tree.problems if tree is not None else (),
+        )
 
     def tree(self, path: bytes) -> TreeSummary:
         """Return the measured content of what stands at `path`."""
@@ -209,6 +237,15 @@ class Looker:
                 if (link + b"/").startswith(target + b"/"):
                     return True
         return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """Which uses count, and which files the kernel refuses the lease for that would rule them out."""
+
+    counts: Callable[[PlantedHolder], bool]
+    refuses: Callable[[Spot], bool]
+    lease: str
 
 
 def _lexical(link: bytes, target: bytes) -> bytes:

@@ -10,6 +10,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from artifactctl.domain.activity import VolumeActivity
 from artifactctl.domain.artifacts import Root
+from artifactctl.domain.contents import ContentLook
 from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.identity import FileIdentity, HostIdentity, ManagedPath
 from artifactctl.domain.observation import (
@@ -193,6 +194,12 @@ class FakeMachine:
         """Return everything about the target."""
         ours = (catalog_id, catalog_epoch)
         return observe(self._looker, self.clock.now, root, target.absolute, ours, self._ledger(root))
+
+    @point
+    def contents(self, root: Root, target: ManagedPath) -> ContentLook:
+        """Return what stands at the target and who could be changing it."""
+        del root
+        return self._looker.contents(target)
 
     @point
     def observe_quarantined(self, root: Root, operation: str) -> Observation:

@@ -12,6 +12,7 @@ from tests.contract.purging import PurgeContract
 from tests.contract.restoring import RestoreContract
 from tests.contract.sharing import SharedNamesContract
 from tests.contract.space import SpaceContract
+from tests.contract.writing import ContentLookContract
 
 pytestmark = pytest.mark.system
 
@@ -49,6 +50,10 @@ class TestPurge(PurgeContract):
 
 
 class TestSharedNames(SharedNamesContract):
+    """On this filesystem."""
+
+
+class TestContentLook(ContentLookContract):
     """On this filesystem."""
 
 

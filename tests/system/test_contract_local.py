@@ -21,6 +21,7 @@ from tests.contract.restoring import RestoreContract
 from tests.contract.sharing import SharedNamesContract
 from tests.contract.space import SpaceContract
 from tests.contract.walking import WalkContract
+from tests.contract.writing import ContentLookContract
 
 pytestmark = pytest.mark.system
 
@@ -88,6 +89,10 @@ class TestPurge(PurgeContract):
 
 
 class TestSharedNames(SharedNamesContract):
+    """Over this machine."""
+
+
+class TestContentLook(ContentLookContract):
     """Over this machine."""
 
 

@@ -1,19 +1,14 @@
-"""What a tree consists of: counts, bytes, digests, links that lead out, names outside.
-
-fingerprint: see `fingerprint`.
-
-member_digest: SHA-256 over path, NUL, type letter, NUL, size in decimal, newline, of everything that is no folder.
-"""
+"""What a tree consists of: counts, bytes, digests, links that lead out, names outside."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 from itertools import islice
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
-from artifactctl.hosts.probe import fingerprint, kernel
+from artifactctl.hosts.probe import kernel
+from artifactctl.hosts.probe.digests import TreeDigests, mounted_here
 from artifactctl.hosts.probe.mounts import lies_at_or_below
 from artifactctl.hosts.probe.surveying import Sighted, Visitor
 from artifactctl.hosts.probe.walking import describe, type_letter
@@ -52,8 +47,7 @@ class TreeSummary(Visitor):
         self._location = location
         self._excuse = excuse
         self._inside = tuple(dict.fromkeys((location, os.path.realpath(location), *inside)))
-        self._fingerprint = hashlib.sha256()
-        self._members = hashlib.sha256()
+        self._digests = TreeDigests()
         self._counts = {"f": 0, "d": 0, "l": 0, "o": 0}
         self._apparent = self._allocated = self._shared_names = 0
         self._many: Dict[Tuple[int, int], _ManyNamed] = {}
@@ -70,10 +64,8 @@ class TreeSummary(Visitor):
             status = self._excuse(status)
         letter = type_letter(status.mode)
         self._counts[letter] += 1
-        times = {"modified_ns": status.modified_ns, "changed_ns": status.changed_ns}
-        self._fingerprint.update(fingerprint.record(relative, letter, status.inode, status.size, **times))
+        self._digests.add(relative, letter, status)
         if letter != "d":
-            self._members.update(b"%b\0%b\0%d\n" % (relative, letter.encode(), status.size))
             self._apparent += status.size
         self._weigh(relative, letter, status)
         self._date(relative, letter, status)
@@ -87,7 +79,7 @@ class TreeSummary(Visitor):
             self._device = status.device
 
     def mounted(self, relative: bytes) -> None:
-        self._problems.append(f"{os.fsdecode(relative) or 'the top folder'}: something is mounted here")
+        self._problems.append(mounted_here(relative))
 
     def problem(self, text: str) -> None:
         self._problems.append(text)
@@ -153,8 +145,8 @@ class TreeSummary(Visitor):
             "apparent_bytes": self._apparent,
             "allocated_bytes": self._allocated,
             "exclusive_bytes": exclusive,
-            "fingerprint": self._fingerprint.hexdigest(),
-            "member_digest": self._members.hexdigest(),
+            "fingerprint": self._digests.fingerprint,
+            "member_digest": self._digests.member_digest,
             "changed_ns": self._changed[0],
             "changed_path": os.fsdecode(self._changed[1]),
             "read_ns": self._read[0] or None,
