@@ -83,6 +83,14 @@ def test_what_has_no_bytes_anywhere_is_not_seen(place: Place, seen: Any) -> None
     assert (found["missing"].live, found["missing"].path, found["missing"].copies) == (False, "", 0)
 
 
+def test_a_copy_below_a_forgotten_root_is_nobody_s(place: Place, write: Write, seen: Any) -> None:
+    place("states")
+    with write() as writing:
+        writing.forget_root("root-1")
+
+    assert seen() == {}
+
+
 @pytest.mark.parametrize(
     ("state", "live", "complete", "copies"),
     [
