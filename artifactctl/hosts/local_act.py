@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from artifactctl.domain.artifacts import Root
-from artifactctl.domain.errors import Busy, HostDenied, HostFailure, HostRefused
+from artifactctl.domain.errors import Busy, HostDenied, HostFailure, HostReadOnly, HostRefused
 from artifactctl.domain.identity import FileIdentity, ManagedPath
 from artifactctl.domain.observation import Observation
 from artifactctl.domain.operations import JournalEvent, OperationRecord
@@ -36,8 +36,7 @@ from artifactctl.hosts.probe.failures import ProbeFailure, RootBusy
 from artifactctl.hosts.probe.places import RootReference
 from artifactctl.hosts.protocol import ManifestNote, Marker, Placement, PurgeResult, PutBack, RootLock, SetAside
 
-_REFUSING = {
-    errno.EROFS: "the filesystem is read-only: mount it read-write (the kernel's log says whether an error made it so)",
+_NO_ROOM = {
     errno.ENOSPC: "the filesystem is full to its last block, and what artifactctl keeps for that is used up: give it "
     "some MiB by hand, then run the command again",
     errno.EDQUOT: "the quota is used up: give it some MiB by hand, then run the command again",
@@ -58,8 +57,11 @@ def _failures(doing: str) -> Iterator[None]:
         said = f"{doing} failed: {error.strerror}{where}"
         if isinstance(error, PermissionError):
             raise HostDenied(said, remedy="run the same command with sudo, or as the owner of the root") from error
-        if error.errno in _REFUSING:
-            raise HostRefused(said, remedy=_REFUSING[error.errno]) from error
+        if error.errno == errno.EROFS:
+            remedy = "mount it read-write (the kernel's log says whether an error made it read-only)"
+            raise HostReadOnly(said, remedy=remedy) from error
+        if error.errno in _NO_ROOM:
+            raise HostRefused(said, remedy=_NO_ROOM[error.errno]) from error
         raise HostFailure(said, remedy="`artifactctl doctor` shows what was left unfinished") from error
 
 
