@@ -19,6 +19,8 @@ from artifactctl.domain.text import display_path, printable
 from artifactctl.hosts import sightings
 from artifactctl.hosts.probe import (
     ledger,
+    leftovers,
+    losing,
     marked,
     marker,
     mirrors,
@@ -34,7 +36,16 @@ from artifactctl.hosts.probe import (
 from artifactctl.hosts.probe.emptying import Pace
 from artifactctl.hosts.probe.failures import ProbeFailure, RootBusy
 from artifactctl.hosts.probe.places import RootReference
-from artifactctl.hosts.protocol import ManifestNote, Marker, Placement, PurgeResult, PutBack, RootLock, SetAside
+from artifactctl.hosts.protocol import (
+    ManifestNote,
+    Marker,
+    Placement,
+    PurgeRest,
+    PurgeResult,
+    PutBack,
+    RootLock,
+    SetAside,
+)
 
 _NO_ROOM = {
     errno.ENOSPC: "the filesystem is full to its last block, and what artifactctl keeps for that is used up: give it "
@@ -158,6 +169,19 @@ class LocalAct:
         """Journal ABANDONED for an operation whose rename never happened."""
         with self._acting(root, f"abandoning {operation}") as (folder, _):
             quarantine.abandon(folder, operation, reason)
+
+    def give_up(self, root: Root, operation: str, reason: str) -> None:
+        """Journal LOST for an operation whose content is nowhere any more."""
+        with self._acting(root, f"giving up {operation}") as (folder, _):
+            losing.give_up(folder, operation, reason)
+
+    def left_in_purge(self, root: Root, operation: str) -> PurgeRest:
+        """Return what a purge that has begun has to leave where it is."""
+        with _failures(f"looking at what is left of {operation}"), self._opened(root) as folder:
+            left = leftovers.left_in_purge(folder, operation)
+        content = posixpath.join(root.path, _bytes(left["content"]))
+        paths = tuple(posixpath.join(content, _bytes(path)) if path else content for path in left["paths"])
+        return PurgeRest(paths=paths, count=left["count"], problem=left["problem"])
 
     def observe_quarantined(self, root: Root, operation: str) -> Observation:
         """Return what lies in an operation's quarantine (`.purging` included), as `observe` would.
