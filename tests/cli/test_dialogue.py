@@ -10,7 +10,7 @@ from artifactctl.cli.dialogue import ConfirmationNeeded, Dialogue, ReasonNeeded
 
 ASKING = """
 import sys
-from artifactctl.cli.dialogue import Dialogue, ReasonNeeded
+from artifactctl.cli.dialogue import Dialogue
 from artifactctl.cli.failures import run_to_exit_code
 
 dialogue = Dialogue(yes="--yes" in sys.argv, reason=None)
