@@ -20,7 +20,10 @@ def kept_as_input(candidates: Iterable[Candidate]) -> Mapping[str, str]:
 
 
 def going_with(candidate: Candidate, names: Collection[str]) -> Candidate:
-    """Return the candidate with those of its inputs, and its successor, marked that are among `names`."""
+    """Return the candidate with those of its inputs, and its successor, marked that are among `names`.
+
+    What replaces something that was built from it replaces nothing when it goes as well.
+    """
     others = frozenset(names) - {candidate.artifact.name}
     recipe, successor = candidate.recipe, candidate.successor
     if recipe is not None:
@@ -28,4 +31,6 @@ def going_with(candidate: Candidate, names: Collection[str]) -> Candidate:
         recipe = replace(recipe, inputs=inputs)
     if successor is not None:
         successor = replace(successor, in_same_plan=successor.in_same_plan or successor.name in others)
-    return replace(candidate, recipe=recipe, successor=successor)
+    children = candidate.rebuilt_from_this
+    removed = tuple(replace(c, replaced_by="") if c.replaced_by in others else c for c in children)
+    return replace(candidate, recipe=recipe, successor=successor, rebuilt_from_this=removed)
