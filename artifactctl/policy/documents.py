@@ -70,7 +70,7 @@ def read_document(file: str, content: str | bytes) -> Document:
 
 
 def _yaml() -> YAML:
-    return YAML(typ="rt", pure=True)
+    return YAML(typ="safe", pure=True)
 
 
 def _top(file: str) -> Place:
