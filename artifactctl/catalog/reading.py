@@ -116,6 +116,10 @@ class Reading:
         """Return what was measured about an artifact, oldest first."""
         return artifact_queries.measurements(self.connection, artifact_id)
 
+    def all_measurements(self) -> Iterator[Measurement]:
+        """Yield what was measured about every artifact, by artifact number and oldest first."""
+        return artifact_queries.all_measurements(self.connection)
+
     def verifications(self, replica_id: int) -> tuple[Verification, ...]:
         """Return the verifications of a replica, oldest first."""
         return artifact_queries.verifications(self.connection, replica_id)

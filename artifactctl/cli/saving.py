@@ -1,14 +1,18 @@
 """Writing a file that a person asked for by name: over an earlier one of the same sort, never over anything else."""
 
+import io
 import os
 import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
+from typing import IO
 
 from artifactctl.domain.errors import Refused, UsageError
 
+_COMPRESSED = ".zst"
 _HEAD_BYTES = 4096
 _BEGINNING_BYTES = 8
 _NAMED = re.compile(rb"artifactctl(_|[ .][a-z-]+)")
@@ -32,8 +36,8 @@ def save_text(path: bytes, text: str) -> None:
 def save_stream(path: bytes, pieces: Iterable[str]) -> None:
     """Write the pieces one after the other; the file is there, or replaced, only once it is complete.
 
-    The file beside it has another ending until then: collectors read whatever ends in `.prom`. Refused when something
-    else is there.
+    A name that ends in `.zst` means compressed. The file beside it has another ending until then: collectors read
+    whatever ends in `.prom`. Refused when something else is there.
     """
     from artifactctl.catalog.publishing import partial_file, publish_over
 
@@ -43,7 +47,7 @@ def save_stream(path: bytes, pieces: Iterable[str]) -> None:
     try:
         _require_of_one_sort(place, first)
         with partial_file(place, mode=0o666) as partial:
-            with partial.open("w", encoding="utf-8") as file:
+            with _open_to_write(partial, compressed=place.name.endswith(_COMPRESSED)) as file:
                 for piece in chain((first,), coming):
                     file.write(piece)
             publish_over(partial, place)
@@ -51,6 +55,34 @@ def save_stream(path: bytes, pieces: Iterable[str]) -> None:
         raise UsageError(
             f"{place} cannot be written: {error.strerror}", remedy="name a file in a folder that may be written to"
         ) from error
+
+
+@contextmanager
+def _open_to_write(file: Path, *, compressed: bool) -> Iterator[IO[str]]:
+    if not compressed:
+        with file.open("w", encoding="utf-8") as plain:
+            yield plain
+        return
+    import zstandard  # heavy for every other command
+
+    with (
+        file.open("wb") as packed,
+        zstandard.ZstdCompressor().stream_writer(packed, closefd=False) as packing,
+        io.TextIOWrapper(packing, encoding="utf-8") as text,
+    ):
+        yield text
+
+
+def _beginning_of(place: Path) -> bytes:
+    with place.open("rb") as file:
+        if not place.name.endswith(_COMPRESSED):
+            return file.read(_HEAD_BYTES)
+        import zstandard
+
+        try:
+            return zstandard.ZstdDecompressor().stream_reader(file).read(_HEAD_BYTES)
+        except zstandard.ZstdError:
+            return b""  # something else that bears the name
 
 
 def _require_of_one_sort(place: Path, text: str) -> None:
@@ -64,9 +96,8 @@ def _require_of_one_sort(place: Path, text: str) -> None:
         return
     if not stat.S_ISREG(there.st_mode) or not there.st_size:
         return
-    with place.open("rb") as file:
-        if _is_of_one_sort(file.read(_HEAD_BYTES), text.encode("utf-8", "replace")[:_HEAD_BYTES]):
-            return
+    if _is_of_one_sort(_beginning_of(place), text.encode("utf-8", "replace")[:_HEAD_BYTES]):
+        return
     raise Refused(
         f"{place} is there already, was not written by this command, and stays as it is", remedy="name another file"
     )
