@@ -181,7 +181,7 @@ class ReclaimSession:
         self._print_unless_json(plan, every_guard=every_guard)
         if not plan.steps:
             self._refuse(plan)
-        reason = self._wish.waiver_reason or self._wiring.dialogue.reason("Why may it go?")
+        reason = self._wish.waiver_reason or self._wiring.dialogue.reason("Why may it go?", then_confirmed=True)
         confirm(self._wiring, plan)
         final = self._register_and_plan_again(plan)
         carry_out(self._wiring, lambda work: self._apply(work, final, reason=reason))

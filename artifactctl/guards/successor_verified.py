@@ -20,6 +20,11 @@ class SuccessorVerified:
         successor = candidate.successor
         if successor is None or not successor.living:
             return self._blocked("a verified successor is required and there is none", "artifactctl supersede")
+        if successor.doubt:
+            return self._blocked(
+                f"its successor {successor.name} may be changing: {successor.doubt}",
+                f"artifactctl verify {successor.name}",
+            )
         if not successor.verified:
             return self._blocked(
                 f"its successor {successor.name} has not been verified since its last change",

@@ -15,22 +15,23 @@ from artifactctl.domain.operations import JournalEvent
 from artifactctl.guards import Candidate
 from artifactctl.guards.by_catalog import catalog_permits
 from artifactctl.guards.company import going_with, kept_as_input
-from artifactctl.inventory.candidates import Choice, candidate_for, trust_in
+from artifactctl.inventory.candidates import Choice, Trust, candidate_for
 from artifactctl.inventory.kinship import Freshness
 from artifactctl.policy import Policy
 
 
 def reclaim_candidates(
-    reading: Reading, filesystem_uuid: str, *, policy: Policy, now: datetime
+    reading: Reading, filesystem_uuid: str, *, policy: Policy, trust: Trust, now: datetime
 ) -> tuple[ReclaimCandidate, ...]:
     """Return what is in quarantine on the volume, and what the policy would offer there.
 
-    A fresh quarantine frees nothing before its grace has passed.
+    A fresh quarantine frees nothing before its grace has passed. `trust` is `trust_here` wherever the roots can be
+    asked: what they hold and this catalog does not know is not offered then.
     """
     indexed = IndexedReading(reading)
     return (
         *_set_aside(reading, filesystem_uuid, now=now),
-        *_in_place(indexed, filesystem_uuid, policy=policy, now=now),
+        *_in_place(indexed, filesystem_uuid, policy=policy, trust=trust, now=now),
     )
 
 
@@ -66,9 +67,9 @@ def _set_aside(reading: Reading, filesystem_uuid: str, *, now: datetime) -> Iter
 
 
 def _in_place(
-    reading: IndexedReading, filesystem_uuid: str, *, policy: Policy, now: datetime
+    reading: IndexedReading, filesystem_uuid: str, *, policy: Policy, trust: Trust, now: datetime
 ) -> Iterable[ReclaimCandidate]:
-    for copies in _offered(reading, filesystem_uuid, policy=policy, now=now):
+    for copies in _offered(reading, filesystem_uuid, policy=policy, trust=trust, now=now):
         artifact = copies[0].artifact
         yield ReclaimCandidate(
             name=artifact.name,
@@ -82,12 +83,11 @@ def _in_place(
 
 
 def _offered(
-    reading: IndexedReading, filesystem_uuid: str, *, policy: Policy, now: datetime
+    reading: IndexedReading, filesystem_uuid: str, *, policy: Policy, trust: Trust, now: datetime
 ) -> Iterable[Sequence[Candidate]]:
     """Yield the copies of one artifact at a time that the policy offers and nothing in the catalog keeps."""
     artifacts = reading.artifacts()
     fresh = Freshness.as_recorded(replica for artifact in artifacts for replica in artifact.replicas)
-    trust = trust_in(reading, now=now)
     alone = [
         candidate
         for artifact in artifacts

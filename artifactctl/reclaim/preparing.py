@@ -13,7 +13,7 @@ from artifactctl.domain.observation import Observation
 from artifactctl.domain.plans import ReclaimPlan
 from artifactctl.domain.verdicts import may_remove
 from artifactctl.guards import evaluate
-from artifactctl.inventory.candidates import Choice, candidate_for
+from artifactctl.inventory.candidates import Choice, Trust, candidate_for
 from artifactctl.inventory.giving_up import cost_of
 from artifactctl.inventory.kinship import Freshness
 from artifactctl.reclaim.planning import Circumstances, Subject, make_plan
@@ -113,18 +113,20 @@ def _offered(workplace: Workplace, reading: Reading, scope: Sequence[Root]) -> l
         for replica in artifact.replicas
         if replica.state is ReplicaState.LIVE and replica.root.root_id in inside
     ]
-    fresh = workplace.fresh(reading, pairs)
-    return [pair for pair in pairs if _offer(workplace, reading, pair, fresh)]
+    fresh, trust = workplace.fresh(reading, pairs), workplace.trust(reading)
+    return [pair for pair in pairs if _offer(workplace, reading, pair, fresh, trust)]
 
 
-def _offer(workplace: Workplace, reading: Reading, pair: tuple[Artifact, Replica], fresh: Freshness) -> str:
+def _offer(
+    workplace: Workplace, reading: Reading, pair: tuple[Artifact, Replica], fresh: Freshness, trust: Trust
+) -> str:
     return candidate_for(
         reading,
         *pair,
         choice=Choice(named=False),
         policy=workplace.policy,
         fresh=fresh,
-        trust=workplace.trust(reading),
+        trust=trust,
         now=workplace.clock(),
     ).offered_by
 
