@@ -8,7 +8,9 @@ from artifactctl.domain.errors import ExitCode
 
 
 @click.command("doctor", cls=Command)
-@click.option("--repair", is_flag=True, help="Finish what was interrupted; confirm a restored catalog.")
+@click.option(
+    "--repair", is_flag=True, help="Finish what was interrupted; confirm a restored catalog, or what is lost."
+)
 @pass_wiring
 def doctor(wiring: Wiring, *, repair: bool) -> None:
     """Compare catalog and disk, and explain unfinished operations; exits 3 when something is wrong.
@@ -17,13 +19,13 @@ def doctor(wiring: Wiring, *, repair: bool) -> None:
     space held by deleted files, a broken audit chain, a wrong clock and a restored catalog that nobody has confirmed.
     """
     from artifactctl.cli.reclaiming import workplace_of
-    from artifactctl.cli.restoring import confirm_catalog
+    from artifactctl.cli.restoring import confirm_catalog, confirm_lost
     from artifactctl.reclaim import examining
     from artifactctl.report.doctor import doctor_document, doctor_payload
 
     work = workplace_of(wiring)
     confirmed = confirm_catalog(wiring, work) if repair else ()
-    repaired = (*confirmed, *examining.repair(work)) if repair else ()
+    repaired = (*confirmed, *examining.repair(work), *confirm_lost(wiring, work)) if repair else ()
     findings = examining.examine(work)
     wiring.output.answer(
         "doctor",
