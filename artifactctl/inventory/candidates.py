@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from artifactctl.catalog import Reading
-from artifactctl.domain.artifacts import Artifact, Hold, Replica, Reservation
+from artifactctl.domain.artifacts import Artifact, Hold, LineageRole, Replica, Reservation
 from artifactctl.guards import Candidate
 from artifactctl.inventory.kinship import (
     Freshness,
@@ -15,6 +15,10 @@ from artifactctl.inventory.kinship import (
 )
 from artifactctl.inventory.mirrored_holds import MirroredHold
 from artifactctl.policy import SUPERSEDED, Policy, Standing
+from artifactctl.policy.ruleset import Relation, RequireSuccessor
+
+VERIFIED_SUCCESSOR = RequireSuccessor(relation=Relation(roles=(LineageRole.SUPERSEDES,)), verified=True)
+"""What a rule asks for that offers something because a verified artifact takes its place."""
 
 CLOCK_SLACK = timedelta(minutes=5)
 """How far this clock may be behind the catalog's last write before nothing expires any more."""
@@ -94,7 +98,7 @@ def candidate_for(
         successor=successor,
         other_copies=tuple(r for r in artifact.replicas if r.replica_id != replica.replica_id and fresh.is_verified(r)),
         rebuilt_from_this=rebuilt_only_from(reading, artifact, fresh=fresh),
-        requires_successor=rule == SUPERSEDED and not choice.named,
+        required_successor=VERIFIED_SUCCESSOR if rule == SUPERSEDED and not choice.named else None,
         quiet_time=policy.quiet_time,
         lineage_trusted=trust.lineage,
         clock_trusted=trust.clock,

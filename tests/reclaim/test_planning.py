@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from artifactctl.domain.artifacts import LineageRole
+from artifactctl.domain.artifacts import ArtifactKind, LineageRole
 from artifactctl.domain.errors import UsageError
 from artifactctl.domain.plans import Bound, ReclaimPlan, canonical_json
 from artifactctl.guards import standard_guards
@@ -82,7 +82,7 @@ def test_an_input_that_is_kept_for_another_reason_does_not_keep_what_was_built_f
 
 
 def test_a_successor_that_goes_too_is_no_successor() -> None:
-    successor = Successor(name="new", living=True, verified=True, in_same_plan=False)
+    successor = Successor(name="new", kind=ArtifactKind.HIDDEN_STATES, living=True, verified=True, in_same_plan=False)
     plan = plan_for(subject("new"), subject("old", number=2, successor=successor, other_copies=()))
 
     assert [step.name for step in plan.steps] == ["new"]
