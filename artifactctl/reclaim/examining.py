@@ -30,7 +30,7 @@ def examine(workplace: Workplace) -> tuple[Finding, ...]:
     """Return everything that is not as it should be; changes nothing."""
     with workplace.catalog.reading() as reading:
         roots = reading.roots()
-        findings = [*_catalog_findings(workplace, reading)]
+        findings = [*_catalog_findings(workplace, reading), *_reviews_due(workplace, reading)]
         reachable = []
         for root in roots:
             problem = _root_problem(workplace, root)
@@ -85,6 +85,19 @@ def _catalog_findings(workplace: Workplace, reading: Reading) -> Iterator[Findin
             object="clock",
             remedy="set the clock (timedatectl status)",
         )
+
+
+def _reviews_due(workplace: Workplace, reading: Reading) -> Iterator[Finding]:
+    """Yield the holds whose date has passed: they hold on, and somebody should look whether they still must."""
+    for hold in reading.holds():
+        if hold.until is not None and hold.review_is_due(workplace.clock()):
+            yield Finding(
+                what=f"a review of the hold by {hold.actor} ({hold.reason}) is due since {hold.until:%Y-%m-%d}; "
+                "it holds until released",
+                object=hold.artifact_name,
+                remedy=f'`artifactctl hold release {hold.artifact_name} --reason "..."`, and `hold add` with another '
+                "--until if it must stay",
+            )
 
 
 def _root_problem(workplace: Workplace, root: Root) -> Finding | None:

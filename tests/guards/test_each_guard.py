@@ -343,3 +343,13 @@ def test_what_the_policy_keeps_is_refused_with_the_policy_s_own_sentence() -> No
     evidence = evaluate(standard_guards(), kept, an_observation())
 
     assert next(item for item in evidence if item.guard == "in_policy").reason == "keep: metric eval/x missing"
+
+
+def test_a_hold_past_its_date_still_blocks_and_says_that_a_review_is_due() -> None:
+    holds = (a_hold(), a_hold(hold_id=8, until=NOON - timedelta(days=3)))
+
+    evidence = evaluate(standard_guards(), a_candidate(holds=holds), an_observation())
+
+    answer = next(item for item in evidence if item.guard == "no_hold")
+    assert answer.verdict is B
+    assert answer.reason.endswith("for the paper (a review is due since 2026-11-27; it holds until released)")
