@@ -23,8 +23,9 @@ class Decision:
     `because` is the word for scripts and tests: `protect.NAME`, `builtin.held`, `builtin.leased`,
     `builtin.unfinished_run`, `builtin.incomplete`, `builtin.not_live`, `defaults.min_age`, `keep.last`, `keep.best`,
     `keep.every`, `keep.newer_than`, `keep.needed_by`, `require.successor`, `require.rebuildable`,
-    `require.min_copies`, `empty_group`, `no_rule`, or for what may go `rule.NAME`. `rule` is the first rule that
-    matched, "" when none did. `sentence` says it to a person: `keep: metric eval/x missing`.
+    `require.min_copies`, `empty_group`, `match_unknown` (whether `rule` matches cannot be decided), `no_rule`, or for
+    what may go `rule.NAME`. `rule` is the first rule that matched or may match, "" when none does. `sentence` says it
+    to a person: `keep: metric eval/x missing`.
     """
 
     action: Action | None

@@ -45,7 +45,7 @@ class Matcher:
     """Conditions that must all hold; an empty one asks nothing.
 
     Names, paths, tags and label values are patterns: `*` stands for anything but `/`, `**` for anything, `?` for one
-    character, all else for itself. Ages count from the artifact's creation.
+    character but `/`, all else for itself. Ages count from the artifact's creation.
     """
 
     kinds: tuple[ArtifactKind, ...] = ()
@@ -75,6 +75,9 @@ class KeepLast:
     n: int
     group_by: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        _require_number_and_group(self.n, self.group_by)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeepBest:
@@ -85,12 +88,19 @@ class KeepBest:
     mode: MetricMode
     group_by: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        _require_number_and_group(self.n, self.group_by)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeepEvery:
     """Keep every checkpoint whose step is a multiple of `steps`."""
 
     steps: int
+
+    def __post_init__(self) -> None:
+        if self.steps < 1:
+            raise ValueError("every so many steps means at least one")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,6 +229,13 @@ class Policy:
             quiet_time=_stricter(max, self.quiet_time, quiet_time),
             grace=_stricter(max, self.grace, grace),
         )
+
+
+def _require_number_and_group(n: int, group_by: tuple[str, ...]) -> None:
+    if n < 0:
+        raise ValueError("a number to keep cannot be negative")
+    if not group_by:
+        raise ValueError("what is kept of each group needs `group_by`")
 
 
 def _stricter(choose: Callable[[Any, Any], Any], present: Any, wanted: Any | None) -> Any:

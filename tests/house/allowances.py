@@ -24,6 +24,11 @@ OWN_FILES: tuple[Allowance, ...] = (
         reason="the folders Python imports from, to see which packages offer commands",
     ),
     Allowance(
+        module="artifactctl/configuration/policy_files.py",
+        call="os.listdir",
+        reason="the folder of policy files that a person named or configured",
+    ),
+    Allowance(
         module=_PUBLISHING, call="os.unlink", reason="the partial file it made itself, beside a backup or export"
     ),
     Allowance(

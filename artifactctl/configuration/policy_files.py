@@ -1,0 +1,61 @@
+"""Where policy files come from: named files and folders, a revision in git, what the program ships.
+
+Files are called as the person named them, so that findings lead back to them.
+"""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from artifactctl.configuration.revisions import GIT_PREFIX, files_at_revision
+from artifactctl.domain.errors import UsageError
+from artifactctl.policy.reading import load_policy
+from artifactctl.policy.ruleset import Policy
+from artifactctl.shipped import shipped_dir
+
+SHIPPED_DEFAULT = "default.yaml"
+_ENDINGS = (".yaml", ".yml")
+
+PolicyText = tuple[str, bytes]
+"""What a file is called, and what is in it."""
+
+
+class PolicyUnreadable(UsageError):
+    """A policy file or folder that was named cannot be read at all."""
+
+
+def shipped_default() -> Policy:
+    """Return the policy that applies where none is configured."""
+    return load_policy([shipped_default_file()])
+
+
+def shipped_default_file() -> PolicyText:
+    """Return the file of the shipped default."""
+    path = shipped_dir("policies") / SHIPPED_DEFAULT
+    return f"policies/{SHIPPED_DEFAULT}", path.read_bytes()
+
+
+def policy_texts(words: Iterable[str], *, working_directory: Path) -> tuple[PolicyText, ...]:
+    """Return the files that `words` name: a file, a folder's *.yaml in name order, or `git:REV:PATH`; each once."""
+    found: dict[str, bytes] = {}
+    for word in words:
+        found.update(_named(word, working_directory))
+    return tuple(found.items())
+
+
+def _named(word: str, working_directory: Path) -> Iterable[PolicyText]:
+    if word.startswith(GIT_PREFIX):
+        return files_at_revision(word, endings=_ENDINGS, working_directory=working_directory)
+    path = working_directory / word
+    try:
+        if not path.is_dir():
+            return [(word, path.read_bytes())]
+        names = sorted(name for name in os.listdir(path) if name.endswith(_ENDINGS) and not name.startswith("."))
+        texts = [(f"{word.rstrip('/')}/{name}", (path / name).read_bytes()) for name in names]
+    except OSError as error:
+        raise PolicyUnreadable(
+            f"the policy {word} cannot be read: {error.strerror}", remedy="name a policy file, or a folder of them"
+        ) from error
+    if not texts:
+        raise PolicyUnreadable(f"the folder {word} holds no policy file", remedy="policy files end in .yaml")
+    return texts

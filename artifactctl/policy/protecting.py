@@ -1,0 +1,65 @@
+"""What no rule can offer: the built-in protections, which no policy removes, and the protects of the policy."""
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+
+from artifactctl.domain.artifacts import ArtifactKind
+from artifactctl.policy.decisions import Decision, Holds
+from artifactctl.policy.facts import Facts
+from artifactctl.policy.matching import Matching, matching
+from artifactctl.policy.ruleset import Policy, Protect
+
+BUILTINS: tuple[tuple[Decision, Callable[[Facts], bool]], ...] = tuple(
+    (Decision(action=None, because=f"builtin.{word}", sentence=f"keep: {reason}"), test)
+    for word, reason, test in (
+        ("held", "somebody holds it", lambda facts: facts.held),
+        ("leased", "somebody uses it (a lease)", lambda facts: facts.leased),
+        ("unfinished_run", "a run that has not ended reads it", lambda facts: facts.input_of_unfinished_run),
+        ("incomplete", "its writer has not said that it is finished", lambda facts: not facts.complete),
+        ("not_live", "it has no live copy, or one that is moving", lambda facts: not facts.live),
+    )
+)
+"""In order; the first that holds decides."""
+
+
+def builtin_of(facts: Facts) -> Decision | None:
+    """Return the built-in protection that keeps the artifact."""
+    return next((decision for decision, holds in BUILTINS if holds(facts)), None)
+
+
+class Protections:
+    """The protects of one policy that are in force at one instant, ready to be asked about many artifacts."""
+
+    def __init__(self, policy: Policy, *, now: datetime) -> None:
+        in_force = [(each, matching(each.match, now=now)) for each in policy.protects if not has_expired(each, now)]
+        self._by_kind: Mapping[ArtifactKind, tuple[tuple[Protect, Matching], ...]] = {
+            kind: tuple(pair for pair in in_force if pair[1].may_be(kind)) for kind in ArtifactKind
+        }
+
+    def first(self, facts: Facts) -> Protect | None:
+        """Return the first protect that covers the artifact, or that may: what cannot be decided protects."""
+        return next((protect for protect, _, _ in self._covering(facts)), None)
+
+    def decision(self, facts: Facts) -> Decision | None:
+        """Return what the first of them says."""
+        for protect, match, answer in self._covering(facts):
+            doubt = f" ({match.sentence(facts)}, which protects)" if answer is Holds.UNKNOWN else ""
+            sentence = f"keep: protected by {protect.name}: {protect.reason}{doubt}"
+            return Decision(action=None, because=f"protect.{protect.name}", sentence=sentence)
+        return None
+
+    def _covering(self, facts: Facts) -> Iterator[tuple[Protect, Matching, Holds]]:
+        for protect, match in self._by_kind[facts.kind]:
+            answer = match.answer(facts)
+            if answer is not Holds.NO:
+                yield protect, match, answer
+
+
+def has_expired(protect: Protect, now: datetime) -> bool:
+    """Whether the protect has ended."""
+    return protect.expires is not None and protect.expires <= now
+
+
+def protects_of(policy: Policy, facts: Facts, *, now: datetime) -> Protect | None:
+    """Return the first protect in force that covers the artifact, or that may."""
+    return Protections(policy, now=now).first(facts)
