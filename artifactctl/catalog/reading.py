@@ -1,6 +1,6 @@
 """What can be asked of the catalog, within one consistent look at it."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 
 from sqlalchemy import Connection, select
@@ -10,6 +10,7 @@ from artifactctl.catalog import (
     lineage_queries,
     member_queries,
     place_queries,
+    policy_facts,
     promise_queries,
     work_queries,
 )
@@ -41,6 +42,8 @@ from artifactctl.domain.ledger import (
     Verification,
 )
 from artifactctl.domain.operations import JournalEvent
+from artifactctl.policy.facts import Facts
+from artifactctl.policy.scope import Wanted
 
 
 class Reading:
@@ -160,6 +163,12 @@ class Reading:
     def edges(self) -> tuple[LineageEdge, ...]:
         """Return the whole graph."""
         return lineage_queries.edges(self.connection)
+
+    # policies
+
+    def policy_facts(self, scope: Sequence[Wanted], *, now: datetime, also: Collection[int] = ()) -> tuple[Facts, ...]:
+        """Return what policies see of each artifact that has bytes somewhere and is in the scope, or in `also`."""
+        return policy_facts.policy_facts(self.connection, scope, also=also, now=now)
 
     # machines and places
 

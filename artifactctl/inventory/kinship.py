@@ -5,23 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from artifactctl.catalog import Reading
-from artifactctl.domain.artifacts import Artifact, ArtifactKind, LineageRole, Replica, ReplicaState, RunState
+from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, RunState
+from artifactctl.domain.ingredients import INGREDIENTS, INPUT_ROLES, names_its_ingredients
 from artifactctl.guards.candidate import Dependent, Recipe, RecipeInput, Successor
 
-CORPORA = (ArtifactKind.MERGED_CORPUS, ArtifactKind.RESPONSE_SET)
-_STATES = (ArtifactKind.HIDDEN_STATES, ArtifactKind.MERGED_CORPUS)
-
-INGREDIENTS: Mapping[ArtifactKind, tuple[ArtifactKind, ...]] = {
-    ArtifactKind.MERGED_CORPUS: CORPORA,
-    ArtifactKind.VOCAB_MAP: CORPORA,
-    ArtifactKind.HIDDEN_STATES: CORPORA,
-    ArtifactKind.CHECKPOINT: _STATES,
-    ArtifactKind.DRAFT_MODEL: (ArtifactKind.CHECKPOINT, *_STATES),
-}
-"""Of which kinds at least one parent must be recorded for a recipe to be one. Kinds not named here have no recipe: a
-response set was sampled, a model was downloaded by somebody, and of `other` we know nothing."""
-
-_INPUT_ROLES = frozenset(LineageRole) - {LineageRole.SUPERSEDES, LineageRole.SNAPSHOT_OF}
 _ENDED = frozenset({ReplicaState.GONE})
 _COUNTS = frozenset({ReplicaState.LIVE})
 
@@ -63,7 +50,7 @@ def proofs_to_look_at(reading: Reading, artifact: Artifact, replica: Replica) ->
         wanted += list(child.replicas) if child is not None else []
     unique = {r.replica_id: r for r in wanted if r.state in _COUNTS and r.verified_level is not None}
     for edge in reading.parents(artifact.artifact_id):
-        parent = reading.artifact_by_id(edge.parent_id) if edge.role in _INPUT_ROLES else None
+        parent = reading.artifact_by_id(edge.parent_id) if edge.role in INPUT_ROLES else None
         if parent is not None:
             unique.update({r.replica_id: r for r in parent.replicas if r.state in _COUNTS})
     return tuple(unique.values())
@@ -109,14 +96,14 @@ def recipe_of(reading: Reading, artifact: Artifact, *, fresh: Freshness) -> Reci
     inputs, kinds = [], set()
     for edge in reading.parents(artifact.artifact_id):
         parent = reading.artifact_by_id(edge.parent_id)
-        if parent is None or edge.role not in _INPUT_ROLES:
+        if parent is None or edge.role not in INPUT_ROLES:
             continue
         kinds.add(parent.kind)
         living = any(fresh.is_there(r) for r in parent.replicas)
         inputs.append(RecipeInput(name=parent.name, role=edge.role, living=living, in_same_plan=False))
     if not inputs:
         return None
-    complete = bool(kinds & set(ingredients))
+    complete = names_its_ingredients(artifact.kind, kinds)
     missing = () if complete else (" or ".join(kind.value for kind in ingredients),)
     return Recipe(inputs=tuple(inputs), complete=complete, missing_kinds=missing)
 
@@ -142,7 +129,7 @@ def rebuilt_only_from(reading: Reading, artifact: Artifact, *, fresh: Freshness)
     names = []
     for edge in reading.children(artifact.artifact_id):
         child = reading.artifact_by_id(edge.child_id)
-        if child is None or edge.role not in _INPUT_ROLES or child.is_live or not child.replicas:
+        if child is None or edge.role not in INPUT_ROLES or child.is_live or not child.replicas:
             continue
         successor = successor_of(reading, child, fresh=fresh)
         if successor is not None and successor.living:

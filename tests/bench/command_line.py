@@ -9,13 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.bench.sandbox import CHECKOUT
-
-command_line_is_merged = pytest.mark.skipif(
-    not (CHECKOUT / "artifactctl" / "__main__.py").is_file(), reason="the command line is not merged yet"
-)
 
 Word = str | bytes | Path
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from tests.bench.clocks import NOON, FixedClock
-from tests.bench.command_line import CommandLine, command_line_is_merged
+from tests.bench.command_line import CommandLine
 from tests.bench.nobody import NOBODY, as_nobody
 from tests.bench.sandbox import CHECKOUT
 from tests.bench.volumes import Volume
@@ -25,7 +25,6 @@ def test_nothing_of_the_developers_environment_is_inherited(cli: CommandLine, mo
     assert "/somewhere/real" not in environment.values()
 
 
-@command_line_is_merged
 def test_the_program_that_runs_is_the_one_of_this_checkout(cli: CommandLine) -> None:
     version = cli("--version")
 

@@ -33,8 +33,6 @@ print("built", build_meta.build_wheel(out))
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A wheel built from an sdist, in a tree where an earlier build left a migration that was renamed since."""
-    if not (CHECKOUT / "migrations").is_dir():
-        pytest.skip("setup.cfg lists `migrations`, which is not merged yet: no wheel can be built")
     source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("built")
     for name in tracked_files():
         (source / name).parent.mkdir(parents=True, exist_ok=True)

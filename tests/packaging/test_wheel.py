@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from tests.bench.command_line import command_line_is_merged
 from tests.bench.sandbox import CHECKOUT
 from tests.house.sources import tracked_files
 from tests.packaging.listed import lines, source_of
@@ -49,7 +48,6 @@ def test_the_base_requirements_name_nothing_heavy(wheel: Path) -> None:
     assert "sqlalchemy" in _all_that_comes_with({"alembic"})
 
 
-@command_line_is_merged
 def test_the_installed_program_runs_from_another_folder(installed: Path, tmp_path: Path) -> None:
     for command in (["artifactctl"], ["python", "-m", "artifactctl"]):
         done = _run_installed(installed, command, ["--version"], cwd=tmp_path)
@@ -67,7 +65,6 @@ def test_the_installed_code_finds_its_own_data(installed: Path, tmp_path: Path, 
     assert Path(done.stdout.strip()).is_relative_to(installed.parent)
 
 
-@command_line_is_merged
 def test_starting_the_program_imports_nothing_slow() -> None:
     code = "import sys, artifactctl.cli.main; print(*{name.split('.')[0] for name in sys.modules})"
 

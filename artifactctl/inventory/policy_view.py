@@ -1,0 +1,22 @@
+"""The catalog as policies see it: every fact of every artifact that a policy may have something to say about."""
+
+from collections.abc import Collection, Iterable
+from datetime import datetime
+
+from artifactctl.catalog import Reading
+from artifactctl.policy.facts import CatalogueView
+from artifactctl.policy.ruleset import Policy
+from artifactctl.policy.scope import scope_of
+
+
+def catalogue_view(reading: Reading, *, now: datetime, policy: Policy, also: Collection[int] = ()) -> CatalogueView:
+    """Return the artifacts that a rule or protect of the policy may match, and those numbered in `also`."""
+    return view_for(reading, (policy,), now=now, until=now, also=also)
+
+
+def view_for(
+    reading: Reading, policies: Iterable[Policy], *, now: datetime, until: datetime, also: Collection[int] = ()
+) -> CatalogueView:
+    """Return the artifacts that any of the policies may match at any instant from `now` to `until`."""
+    scope = scope_of(policies, now=now, until=until)
+    return CatalogueView(artifacts=reading.policy_facts(scope, also=also, now=now), taken_at=now)
