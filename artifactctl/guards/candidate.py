@@ -67,9 +67,9 @@ class Candidate:
     one whose path lies below. `other_copies` are other live replicas verified since their last change.
     `rebuilt_from_this` names artifacts without a live copy that could only be built again from this one.
     `planned_fingerprint` is None while planning. `offered_by` is the policy rule that offers it ("" when none does:
-    `kept_because` is then the policy's sentence). `protects` are those of the policy that cover it. What the rule asks
-    for is asked again of what is on disk now: `required_successor`, and `required_copies` verified ones that are left;
-    neither where the operator named it.
+    `kept_because` is then the policy's sentence). `protect` is the one of the policy that covers it, `archived_by` the
+    rule that would archive it. What the rule asks for is asked again of what is on disk now: `required_successor`, and
+    `required_copies` verified ones that are left; neither where the operator named it.
     `attested`: a person stated, on record, who else can have files open on its volume, and all of those were asked; it
     permits a quarantine (open descriptors survive a rename), never a purge. `lineage_trusted` is false in a catalog
     that was rebuilt or restored and not confirmed since; `clock_trusted` while the clock is behind what was recorded.
@@ -90,7 +90,8 @@ class Candidate:
     rebuilt_from_this: tuple[str, ...]
     quiet_time: timedelta
     kept_because: str = ""
-    protects: tuple[Protect, ...] = ()
+    protect: Protect | None = None
+    archived_by: str = ""
     required_successor: RequireSuccessor | None = None
     required_copies: int = 0
     lineage_trusted: bool = True

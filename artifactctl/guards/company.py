@@ -29,3 +29,12 @@ def going_with(candidate: Candidate, names: Collection[str]) -> Candidate:
         successor = replace(successor, in_same_plan=successor.in_same_plan or successor.name in others)
     children = tuple(replace(d, in_same_plan=d.in_same_plan or d.name in others) for d in candidate.dependents)
     return replace(candidate, recipe=recipe, successor=successor, dependents=children)
+
+
+def without_protect(candidate: Candidate) -> Candidate:
+    """Return the candidate as if no protect covered it, for the question what goes together.
+
+    Whoever protects one thing must not thereby let another go: the input of what is protected now stays as well, and
+    what was built from it is no freer than before.
+    """
+    return replace(candidate, protect=None)

@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 from artifactctl.domain.observation import Observation
+from artifactctl.domain.plans import NAMED_BY_OPERATOR
 from artifactctl.domain.verdicts import Evidence, Verdict
 from artifactctl.guards.candidate import Candidate
 from artifactctl.guards.wording import counted
@@ -20,7 +21,7 @@ class InPolicy:
         """Return which of the two it was."""
         del observation
         if candidate.named_by_operator:
-            return self._clear("named by the operator", "operator")
+            return self._clear("named by the operator", NAMED_BY_OPERATOR)
         if not candidate.offered_by:
             return self._blocked(candidate, candidate.kept_because or "no policy rule offers it and nobody named it")
         if len(candidate.other_copies) < candidate.required_copies:
@@ -30,7 +31,7 @@ class InPolicy:
                 f"the rule `{candidate.offered_by}` wants {wanted} to be left, and there would be "
                 f"{len(candidate.other_copies)}",
             )
-        return self._clear(f"offered by the rule `{candidate.offered_by}`", candidate.offered_by)
+        return self._clear(f"offered by the rule `{candidate.offered_by}`", ("rule", candidate.offered_by))
 
     def _blocked(self, candidate: Candidate, reason: str) -> Evidence:
         return Evidence(
@@ -40,5 +41,5 @@ class InPolicy:
             remedy=f"name it: `artifactctl reclaim {candidate.artifact.name} --dry-run`",
         )
 
-    def _clear(self, reason: str, by: str) -> Evidence:
-        return Evidence(guard=self.name, verdict=Verdict.CLEAR, reason=reason, facts=(("by", by),))
+    def _clear(self, reason: str, by: tuple[str, str]) -> Evidence:
+        return Evidence(guard=self.name, verdict=Verdict.CLEAR, reason=reason, facts=(by,))

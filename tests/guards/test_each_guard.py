@@ -269,8 +269,8 @@ CASES: list[tuple[str, str, dict[str, Any], dict[str, Any], Verdict]] = [
     ("in_policy", "offered, a copy too few left", {**OFFERED, "other_copies": (), "required_copies": 1}, {}, B),
     ("in_policy", "offered, copies enough left", {**OFFERED, "required_copies": 1}, {}, C),
     ("unprotected", "covered by no protect", {}, {}, C),
-    ("unprotected", "covered by a protect, and named", {"protects": (RELEASED,)}, {}, B),
-    ("unprotected", "covered by a protect, and offered", {**OFFERED, "protects": (RELEASED,)}, {}, B),
+    ("unprotected", "covered by a protect, and named", {"protect": RELEASED}, {}, B),
+    ("unprotected", "covered by a protect, and offered", {**OFFERED, "protect": RELEASED}, {}, B),
 ]
 
 
@@ -327,13 +327,12 @@ def test_a_replica_of_another_root_counts_as_a_copy_only_when_listed() -> None:
 
 def test_a_protect_is_named_with_its_reason_and_where_it_stands() -> None:
     place = Place(file="policies/eagle3.yaml", line=12, column=5)
-    protects = (replace(RELEASED, place=place), replace(RELEASED, name="pinned"))
 
-    evidence = evaluate(standard_guards(), a_candidate(protects=protects), an_observation())
+    evidence = evaluate(standard_guards(), a_candidate(protect=replace(RELEASED, place=place)), an_observation())
 
     answer = next(item for item in evidence if item.guard == "unprotected")
-    assert answer.reason == "the policy protects it, by `released` (and 1 more): Shipped to serving"
-    assert answer.facts == (("protect", "released"), ("protect", "pinned"))
+    assert answer.reason == "the policy protects it, by `released`: Shipped to serving"
+    assert answer.facts == (("protect", "released"),)
     assert "policies/eagle3.yaml:12:5" in answer.remedy
 
 
