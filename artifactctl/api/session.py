@@ -86,8 +86,14 @@ class Session:
         self.close()
 
     def close(self) -> None:
-        """Close the catalog."""
-        self._catalog.close()
+        """Close the catalog; what was changed is noted in the roots before."""
+        from artifactctl.inventory.catalog_heads import note_heads
+
+        try:
+            if self._catalog.has_written:
+                note_heads(self._catalog, self._host)
+        finally:
+            self._catalog.close()
 
     def artifact(self, name: str) -> Artifact:
         """Return what is known by a name or at a path; UsageError with the nearest names when nothing is."""

@@ -40,6 +40,11 @@ class Catalog:
         self.clock_is_behind = now < identity.written_at
         """Whether the clock is behind the last write: nothing may expire by such a clock."""
 
+    @property
+    def has_written(self) -> bool:
+        """Whether anything was changed through this object."""
+        return self._has_written
+
     def look_up_epoch(self) -> int:
         """Read the epoch again, after it was raised, and return it."""
         with self.reading() as reading:

@@ -66,59 +66,58 @@ class _Known:
 class _Inputs:
     """What an artifact was made from. `all_living`: every input has a live copy."""
 
-    kinds: set[ArtifactKind]
+    kinds: list[ArtifactKind]
     all_living: bool
 
 
 def _facts(row: AnyRow, known: _Known) -> Facts:
-    key, kind = row.id, _KINDS[row.kind]
-    path, root = _place(row, known.roots)
+    key, name, kind_word, created_at, sealed, labels, details, *of_copies = row
+    copies, verified_copies, moving, being_built, allocated_bytes, root_id, relative, *of_successor = of_copies
+    successor, successor_kind, successor_verified = of_successor
+    kind = _KINDS[kind_word]
+    root = known.roots.get(root_id)
+    path = "" if root is None else os.fsdecode(b"%b/%b" % (root.path.rstrip(b"/"), relative))
     metrics = known.metrics.get(key, {})
-    inputs = known.inputs.get(key)
-    run, run_state = _producer(row, known, kind, path)
+    run, run_state = _producer(known, key, kind, path)
     return Facts(
         artifact_id=key,
-        name=row.name,
+        name=name,
         kind=kind,
-        created_at=row.created_at,
+        created_at=created_at,
         path=path,
-        root=root,
-        allocated_bytes=int(row.allocated_bytes),
-        copies=row.copies,
-        verified_copies=row.verified_copies,
-        live=row.copies > 0 and row.moving_copies == 0,
-        complete=row.sealed and row.copies_being_built == 0,
+        root="" if root is None else root.name,
+        allocated_bytes=int(allocated_bytes),
+        copies=copies,
+        verified_copies=verified_copies,
+        live=copies > 0 and moving == 0,
+        complete=sealed and being_built == 0,
         held=key in known.held,
         leased=key in known.leased,
         run=run,
         run_state=run_state,
         input_of_unfinished_run=key in known.read_by_runs,
-        superseded=row.successor is not None,
-        successor=row.successor or "",
-        successor_kind=None if row.successor is None else _KINDS[row.successor_kind],
-        successor_verified=bool(row.successor_verified),
-        rebuildable=inputs is not None and inputs.all_living and names_its_ingredients(kind, inputs.kinds),
-        step=_step(metrics, row.details),
-        labels=_pairs(row.labels),
+        superseded=successor is not None,
+        successor=successor or "",
+        successor_kind=None if successor is None else _KINDS[successor_kind],
+        successor_verified=bool(successor_verified),
+        rebuildable=_can_be_rebuilt(kind, known.inputs.get(key)),
+        step=_step(metrics, details),
+        labels=_pairs(labels),
         metrics=tuple(sorted((metric, value) for metric, (_, value) in metrics.items())),
         children=known.children.get(key, ()),
     )
 
 
-def _place(row: AnyRow, roots: Mapping[str, Root]) -> tuple[str, str]:
-    """Return path and root name of the first live copy, "" and "" when there is none."""
-    if row.root_id is None:
-        return "", ""
-    root = roots[row.root_id]
-    return os.fsdecode(root.path.rstrip(b"/") + b"/" + row.relative), root.name
-
-
-def _producer(row: AnyRow, known: _Known, kind: ArtifactKind, path: str) -> tuple[str, RunState | None]:
+def _producer(known: _Known, key: int, kind: ArtifactKind, path: str) -> tuple[str, RunState | None]:
     """Return the recorded run, else for a checkpoint the folder that it lies in, whose state nobody knows."""
-    found = known.producers.get(row.id)
+    found = known.producers.get(key)
     if found is not None:
         return f"run-{found[0]}", found[1]
     return (path.rpartition("/")[0] if kind is ArtifactKind.CHECKPOINT else ""), None
+
+
+def _can_be_rebuilt(kind: ArtifactKind, inputs: "_Inputs | None") -> bool:
+    return inputs is not None and inputs.all_living and names_its_ingredients(kind, inputs.kinds)
 
 
 def _step(metrics: Mapping[str, _Measured], details: str) -> int | None:
@@ -153,14 +152,19 @@ def _children(rows: Iterable[AnyRow]) -> dict[int, tuple[ChildFacts, ...]]:
             name=name, kind=_KINDS[kind], role=_ROLES[role], living=verified is not None, verified=bool(verified)
         )
         found[parent_id].append(child)
-    return {key: tuple(sorted(each, key=lambda child: (child.name, child.role))) for key, each in found.items()}
+    return {
+        key: tuple(sorted(each, key=lambda child: (child.name, child.role)) if len(each) > 1 else each)
+        for key, each in found.items()
+    }
 
 
 def _inputs(rows: Iterable[AnyRow]) -> dict[int, _Inputs]:
     found: dict[int, _Inputs] = {}
     for child_id, kind, role, living in rows:
         if _ROLES[role] in INPUT_ROLES:
-            of_child = found.setdefault(child_id, _Inputs(kinds=set(), all_living=True))
-            of_child.kinds.add(_KINDS[kind])
+            of_child = found.get(child_id)
+            if of_child is None:
+                of_child = found[child_id] = _Inputs(kinds=[], all_living=True)
+            of_child.kinds.append(_KINDS[kind])
             of_child.all_living = of_child.all_living and bool(living)
     return found

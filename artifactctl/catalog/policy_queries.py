@@ -1,6 +1,6 @@
 """What a policy needs to know of many artifacts, one statement for each kind of fact.
 
-Asked are artifacts that have bytes somewhere: a copy that is neither gone nor archived.
+Asked are artifacts that have bytes below a managed root: a copy that is neither gone nor archived.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import (
     BigInteger,
+    Column,
     ColumnElement,
     Connection,
     Select,
@@ -24,6 +25,7 @@ from sqlalchemy import (
 )
 
 from artifactctl.catalog.mapping import AnyRow
+from artifactctl.catalog.schema import root
 from artifactctl.catalog.schema_artifacts import artifact, lineage_edge, measurement, replica
 from artifactctl.catalog.schema_work import hold, lease, run, run_input, run_output
 from artifactctl.domain.artifacts import ReplicaState, RunState
@@ -72,7 +74,10 @@ _totals = (
         _count(replica.c.state == ReplicaState.BUILDING.value).label("copies_being_built"),
         func.sum(case((_live, replica.c.allocated_bytes), else_=0)).label("allocated_bytes"),
     )
-    .where(replica.c.state.not_in([state.value for state in _WITHOUT_BYTES]))
+    .where(
+        replica.c.state.not_in([state.value for state in _WITHOUT_BYTES]),
+        replica.c.root_id.in_(select(root.c.id).where(root.c.forgotten_at.is_(None))),
+    )
     .group_by(replica.c.artifact_id)
     .subquery("totals")
 )
@@ -82,14 +87,21 @@ _standing = (
     .group_by(replica.c.artifact_id)
     .subquery("standing")
 )
+
+
+def _as_stored(column: Column[Any]) -> ColumnElement[str]:
+    """Return the text of a column without a change for every row."""
+    return type_coerce(column, Text)
+
+
 _artifacts = select(
     artifact.c.id,
-    artifact.c.name,
+    _as_stored(artifact.c.name),
     artifact.c.kind,
     artifact.c.created_at,
     artifact.c.sealed,
-    type_coerce(artifact.c.labels, Text).label("labels"),
-    type_coerce(artifact.c.details, Text).label("details"),
+    _as_stored(artifact.c.labels),
+    _as_stored(artifact.c.details),
     _totals.c.copies,
     _totals.c.verified_copies,
     _totals.c.moving_copies,
@@ -97,12 +109,12 @@ _artifacts = select(
     _totals.c.allocated_bytes,
     _first.c.root_id,
     _first.c.relative,
-    _successor.c.name.label("successor"),
-    _successor.c.kind.label("successor_kind"),
+    _successor.c.name,
+    _successor.c.kind,
     case(
         (artifact.c.superseded_by_id.is_(None), false()),
         else_=exists().where(replica.c.artifact_id == artifact.c.superseded_by_id, _verified),
-    ).label("successor_verified"),
+    ),
 ).select_from(
     artifact.join(_totals, _totals.c.artifact_id == artifact.c.id)
     .outerjoin(_first, _first.c.id == _totals.c.first_id)
@@ -132,14 +144,14 @@ def _condition(wanted: Wanted) -> ColumnElement[bool]:
 
 
 def artifacts(connection: Connection, condition: Condition) -> Iterator[AnyRow]:
-    """Yield each artifact with the sums over its copies and the place of its first live one."""
+    """Yield the columns of `_artifacts`: each artifact, the sums over its copies, the place of its first live one."""
     return _rows(connection, _artifacts if condition is None else _artifacts.where(condition))
 
 
 def measurements(connection: Connection, condition: Condition) -> Iterator[AnyRow]:
     """Yield (artifact_id, metric, value, measured_at) in the order in which they were recorded."""
     measured_at = type_coerce(measurement.c.measured_at, BigInteger)
-    columns = (measurement.c.artifact_id, measurement.c.metric, measurement.c.value, measured_at)
+    columns = (measurement.c.artifact_id, _as_stored(measurement.c.metric), measurement.c.value, measured_at)
     return _rows(
         connection, _of_chosen(select(*columns), measurement.c.artifact_id, condition).order_by(measurement.c.id)
     )
@@ -148,7 +160,13 @@ def measurements(connection: Connection, condition: Condition) -> Iterator[AnyRo
 def children(connection: Connection, condition: Condition) -> Iterator[AnyRow]:
     """Yield (parent_id, name, kind, role, verified) of everything made from an artifact; verified NULL: not living."""
     statement = (
-        select(lineage_edge.c.parent_id, _child.c.name, _child.c.kind, lineage_edge.c.role, _standing.c.verified)
+        select(
+            lineage_edge.c.parent_id,
+            _as_stored(_child.c.name),
+            _child.c.kind,
+            lineage_edge.c.role,
+            _standing.c.verified,
+        )
         .join(_child, _child.c.id == lineage_edge.c.child_id)
         .outerjoin(_standing, _standing.c.artifact_id == lineage_edge.c.child_id)
         .where(lineage_edge.c.parent_id != lineage_edge.c.child_id)
@@ -197,7 +215,8 @@ def _of_chosen(statement: Select[Any], artifact_id: ColumnElement[int], conditio
 
 def _rows(connection: Connection, statement: Select[Any]) -> Iterator[AnyRow]:
     """Yield rows without holding all of them in memory."""
-    yield from connection.execution_options(yield_per=_ROWS_AT_ONCE).execute(statement)
+    for rows in connection.execute(statement, execution_options={"yield_per": _ROWS_AT_ONCE}).partitions():
+        yield from rows
 
 
 def _ids(connection: Connection, statement: Select[Any]) -> frozenset[int]:

@@ -35,6 +35,12 @@ def holds(connection: Connection, artifact_ids: Collection[int] | None) -> tuple
     return tuple(to_hold(row) for row in found if artifact_ids is None or row.artifact_id in artifact_ids)
 
 
+def released_holds(connection: Connection) -> tuple[Hold, ...]:
+    """Return holds that somebody released, oldest first."""
+    found = connection.execute(_holds.where(hold_table.c.released_at.is_not(None)).order_by(hold_table.c.id))
+    return tuple(to_hold(row) for row in found)
+
+
 def hold(connection: Connection, hold_id: int) -> Hold | None:
     """Return one hold, released or not."""
     row = connection.execute(_holds.where(hold_table.c.id == hold_id)).one_or_none()

@@ -6,6 +6,7 @@ Nothing here ever touches managed storage: the files are the catalog, its backup
 import errno
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -52,6 +53,15 @@ def publish_over(partial: Path, final: Path) -> None:
     _flush(partial)
     os.replace(partial, final)
     _flush(final.parent)
+
+
+def keep_mode(partial: Path, *, of: Path) -> None:
+    """Give a file the permissions of the one whose place it takes, where there is one."""
+    try:
+        before = os.stat(of)
+    except FileNotFoundError:
+        return
+    os.chmod(partial, stat.S_IMODE(before.st_mode))
 
 
 def set_aside(file: Path, aside: Path) -> None:

@@ -212,6 +212,10 @@ class Reading:
         """Return holds that were not released; one whose `until` has passed still holds."""
         return promise_queries.holds(self.connection, artifact_ids)
 
+    def released_holds(self) -> tuple[Hold, ...]:
+        """Return the holds that somebody released."""
+        return promise_queries.released_holds(self.connection)
+
     def reservations(self, now: datetime, *, filesystem_uuid: str | None = None) -> tuple[Reservation, ...]:
         """Return reservations that are neither released nor expired."""
         return promise_queries.reservations(self.connection, now, filesystem_uuid)

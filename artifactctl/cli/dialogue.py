@@ -18,6 +18,10 @@ class ConfirmationNeeded(UsageError):
     """A question must be answered, and there is no terminal to ask it on."""
 
 
+class ReasonNeeded(UsageError):
+    """A reason must be given, and there is no terminal to ask for it on."""
+
+
 class Dialogue:
     """Questions on the terminal: the prompt goes to stderr, since stdout is data; the answer comes from stdin."""
 
@@ -51,8 +55,11 @@ class Dialogue:
         if " ".join(answer.split()).lower() != word.lower():
             raise Declined(f"not confirmed (`{printable(answer)}` is not `{word}`); nothing was changed")
 
-    def reason(self, question: str = "Why?") -> str:
-        """Return the reason given with `--reason` or typed; an empty one is none."""
+    def reason(self, question: str = "Why?", *, then_confirmed: bool = False) -> str:
+        """Return the reason given with `--reason` or typed; an empty one is none.
+
+        `then_confirmed`: a confirmation is asked after it, so that scripts hear of both at once.
+        """
         given = (self._reason or "").strip()
         if given:
             return given
@@ -60,7 +67,11 @@ class Dialogue:
             raise UsageError(
                 "the reason given with --reason is empty", remedy='write why, as in --reason "re-extracted"'
             )
-        self._need_terminal("a reason is needed", "add --reason TEXT")
+        if not self.has_terminal:
+            also = " and --yes, since a confirmation follows" if then_confirmed and not self._yes else ""
+            raise ReasonNeeded(
+                "a reason is needed and there is no terminal to ask for it on", remedy=f"add --reason TEXT{also}"
+            )
         answer = self._ask(f"{question} ").strip()
         if not answer:
             raise Declined("no reason given; nothing was changed")

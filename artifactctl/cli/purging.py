@@ -1,6 +1,7 @@
 """What `quarantine purge` asks and shows before it deletes for good."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from artifactctl.cli.wiring import Wiring
@@ -27,10 +28,11 @@ def items_to_purge(wiring: Wiring, work: "Workplace", names: Sequence[str]) -> "
 def show_purge(wiring: Wiring, work: "Workplace", items: "Sequence[Quarantined]") -> ExitCode:
     """Print for each item what every guard says now; 4 when nothing of it may be purged."""
     from artifactctl.domain.verdicts import may_remove
-    from artifactctl.reclaim.purging import judge_purge
+    from artifactctl.reclaim.purging import forecast_purge
     from artifactctl.report.quarantine import purge_preview, purge_preview_payload
 
-    judged = [(item.entry, judge_purge(work, item)) for item in items]
+    forecasts = [(item.entry, forecast_purge(work, item)) for item in items]
+    judged = [(replace(entry, freed_bytes=f.expected_freed_bytes), f.evidence) for entry, f in forecasts]
     wiring.output.answer(
         "purge-plan",
         payload=lambda: {"steps": [purge_preview_payload(entry, evidence) for entry, evidence in judged]},

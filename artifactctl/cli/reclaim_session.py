@@ -184,7 +184,7 @@ class ReclaimSession:
         if not plan.steps:
             self._refuse(plan)
         self._require_approval(plan)
-        reason = self._wish.waiver_reason or self._wiring.dialogue.reason("Why may it go?")
+        reason = self._wish.waiver_reason or self._wiring.dialogue.reason("Why may it go?", then_confirmed=True)
         confirm(self._wiring, plan)
         final = self._register_and_plan_again(plan)
         carry_out(self._wiring, lambda work: self._apply(work, final, reason=reason), named=self._policy)

@@ -36,8 +36,12 @@ def confirm_catalog(wiring: Wiring, work: "Workplace") -> tuple[str, ...]:
 
 
 def _waiting_lines(waiting: "Awaiting") -> list[str]:
-    what = "was confirmed, but not on these roots" if waiting.is_confirmed else "was restored and is not confirmed"
-    lines = [f"Epoch {waiting.epoch} of this catalog {what}. What happened since the backup is taken in:"]
+    if waiting.older_than_seen:
+        lines = [f"This catalog is an older copy: {sentence}." for sentence in waiting.older_than_seen]
+        lines.append("Links recorded since are lost; what the roots know is taken in:")
+    else:
+        what = "was confirmed, but not on these roots" if waiting.is_confirmed else "was restored and is not confirmed"
+        lines = [f"Epoch {waiting.epoch} of this catalog {what}. What happened since the backup is taken in:"]
     for behind in waiting.roots:
         lines.append(
             f"  {behind.root.name} (at epoch {behind.epoch}): {len(behind.aside)} set aside, "

@@ -15,42 +15,51 @@ _NAMED = re.compile(rb"artifactctl(_|[ .][a-z-]+)")
 
 
 def save_text(path: bytes, text: str) -> None:
-    """Write the text durably; UsageError when the place cannot be written, Refused when something else is there."""
-    place = Path(os.fsdecode(path))
-    try:
-        _require_of_one_sort(place, text)
-        with place.open("w", encoding="utf-8") as file:
-            file.write(text + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        raise UsageError(
-            f"{place} cannot be written: {error.strerror}", remedy="name another file with --out"
-        ) from error
+    """Write the text and a line end, as `save_stream` does."""
+    save_stream(path, (text + "\n",))
 
 
 def save_stream(path: bytes, pieces: Iterable[str]) -> None:
-    """Write the pieces one after the other; the file is there, or replaced, only once it is complete.
+    """Write the pieces one after the other; the file is there, or replaced, only once it is complete and durable.
 
-    The file beside it has another ending until then: collectors read whatever ends in `.prom`. Refused when something
-    else is there.
+    The file beside it has another ending until then: collectors read whatever ends in `.prom`. It gets the mode of the
+    one it replaces; where `path` is a link, what it leads to is replaced. UsageError when the place cannot be written,
+    Refused when something else is there; either leaves what was there.
     """
-    from artifactctl.catalog.publishing import partial_file, publish_over
-
     place = Path(os.fsdecode(path))
     coming = iter(pieces)
     first = next(coming, "")
     try:
         _require_of_one_sort(place, first)
-        with partial_file(place, mode=0o666) as partial:
-            with partial.open("w", encoding="utf-8") as file:
-                for piece in chain((first,), coming):
-                    file.write(piece)
-            publish_over(partial, place)
+        if _takes_a_stream(place):
+            with place.open("w", encoding="utf-8") as stream:
+                stream.writelines(chain((first,), coming))
+        else:
+            _replace(Path(os.path.realpath(place)), chain((first,), coming))
     except OSError as error:
         raise UsageError(
             f"{place} cannot be written: {error.strerror}", remedy="name a file in a folder that may be written to"
         ) from error
+
+
+def _takes_a_stream(place: Path) -> bool:
+    """Whether it is a terminal, a pipe or a descriptor of somebody's: nothing may be renamed over its name."""
+    try:
+        there = place.stat()
+    except FileNotFoundError:
+        return False
+    given = place.absolute().parts[1:2]
+    return not (stat.S_ISREG(there.st_mode) or stat.S_ISDIR(there.st_mode)) or given in (("dev",), ("proc",))
+
+
+def _replace(place: Path, pieces: Iterable[str]) -> None:
+    from artifactctl.catalog.publishing import keep_mode, partial_file, publish_over
+
+    with partial_file(place, mode=0o666) as partial:
+        with partial.open("w", encoding="utf-8") as file:
+            file.writelines(pieces)
+        keep_mode(partial, of=place)
+        publish_over(partial, place)
 
 
 def _require_of_one_sort(place: Path, text: str) -> None:

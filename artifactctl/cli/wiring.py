@@ -12,7 +12,7 @@ import click
 from artifactctl.cli.dialogue import Dialogue
 from artifactctl.cli.output import Output
 from artifactctl.cli.shared_options import Choices
-from artifactctl.domain.errors import UsageError
+from artifactctl.domain.errors import ArtifactctlError, UsageError
 
 if TYPE_CHECKING:
     from artifactctl.catalog import Catalog, Reading
@@ -99,9 +99,21 @@ class Wiring:
         return self.closing(open_catalog(self.location.location, now=self.now()))
 
     def closing(self, catalog: "Catalog") -> "Catalog":
-        """Close the catalog when the command ends."""
-        self._on_close(catalog.close)
+        """Close the catalog when the command ends; what it changed is noted in the roots before."""
+        self._on_close(lambda: self._close(catalog))
         return catalog
+
+    def _close(self, catalog: "Catalog") -> None:
+        from artifactctl.inventory.catalog_heads import note_heads
+
+        try:
+            if catalog.has_written:
+                for problem in note_heads(catalog, self.host):
+                    self.output.warning(problem)
+        except ArtifactctlError as failure:  # the command is done: this must not take its place
+            self.output.warning(f"the roots were not told how far the catalog is: {failure.message}")
+        finally:
+            catalog.close()
 
     @contextmanager
     def reading_if_any(self) -> Iterator["Reading | None"]:

@@ -8,11 +8,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from artifactctl.configuration.revisions import GIT_PREFIX, files_at_revision
+from artifactctl.configuration.settings import Settings
 from artifactctl.domain.errors import UsageError
 from artifactctl.policy.reading import load_policy
 from artifactctl.policy.ruleset import Policy
 from artifactctl.shipped import shipped_dir
 
+FILES_KEY = "policy.files"
 SHIPPED_DEFAULT = "default.yaml"
 _ENDINGS = (".yaml", ".yml")
 
@@ -43,15 +45,33 @@ def policy_texts(words: Iterable[str], *, working_directory: Path) -> tuple[Poli
     return tuple(found.items())
 
 
+def texts_in_force(settings: Settings, *, working_directory: Path) -> tuple[PolicyText, ...]:
+    """Return the files under [policy] in artifactctl.toml, counted from the folder it lies in, else the default."""
+    words = settings.texts(FILES_KEY)
+    if not words:
+        return (shipped_default_file(),)
+    folder = Path(settings.values[FILES_KEY].place.rpartition(":")[0]).parent
+    return policy_texts(
+        (word if word.startswith(GIT_PREFIX) else _seen_from(folder / word, working_directory) for word in words),
+        working_directory=working_directory,
+    )
+
+
+def _seen_from(path: Path, working_directory: Path) -> str:
+    within = path.is_relative_to(working_directory) and path != working_directory
+    return str(path.relative_to(working_directory)) if within else str(path)
+
+
 def _named(word: str, working_directory: Path) -> Iterable[PolicyText]:
     if word.startswith(GIT_PREFIX):
         return files_at_revision(word, endings=_ENDINGS, working_directory=working_directory)
+    word = os.path.normpath(word)
     path = working_directory / word
     try:
         if not path.is_dir():
             return [(word, path.read_bytes())]
         names = sorted(name for name in os.listdir(path) if name.endswith(_ENDINGS) and not name.startswith("."))
-        texts = [(f"{word.rstrip('/')}/{name}", (path / name).read_bytes()) for name in names]
+        texts = [(name if word == "." else f"{word}/{name}", (path / name).read_bytes()) for name in names]
     except OSError as error:
         raise PolicyUnreadable(
             f"the policy {word} cannot be read: {error.strerror}", remedy="name a policy file, or a folder of them"

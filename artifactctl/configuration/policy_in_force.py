@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from artifactctl.configuration.limits import SafetyLimits, stated_limits, tightened_by
-from artifactctl.configuration.policy_files import policy_texts, shipped_default
+from artifactctl.configuration.policy_files import FILES_KEY, PolicyText, policy_texts, texts_in_force
 from artifactctl.configuration.settings import Settings
 from artifactctl.domain.errors import UsageError
 from artifactctl.policy.layering import laid_over
@@ -47,32 +47,39 @@ def policy_in_force(
     settings: Settings, environment: Mapping[str, str], *, working_directory: Path, named: PolicyTexts = ()
 ) -> Policy:
     """Return the policy that holds; `named` are the files named for this run, or those that a plan was made with."""
-    policy = configured_policy(settings)
+    policy = configured_policy(settings, working_directory=working_directory)
     for texts in (texts_of_environment(environment, working_directory=working_directory), named):
         if texts:
             policy = laid_over(policy, load_policy(texts))
-    limits = SafetyLimits(
+    return _tightened_by_variables(policy, environment)
+
+
+def as_if_configured(texts: Sequence[PolicyText], settings: Settings, environment: Mapping[str, str]) -> Policy:
+    """Return what policy files would mean if the configuration named them."""
+    return _tightened_by_variables(load_policy(texts).tightened(**stated_limits(settings)), environment)
+
+
+def configured_policy(settings: Settings, *, working_directory: Path) -> Policy:
+    """Return what the configuration files say, without anything that is named for one run."""
+    texts, limits = texts_in_force(settings, working_directory=working_directory), stated_limits(settings)
+    policy = load_policy(texts)
+    if settings.values.get(FILES_KEY) is not None:
+        return policy.tightened(**limits)
+    caps = {name: limits.pop(name) for name in ("max_bytes", "max_artifacts") if name in limits}
+    return replace(policy, limits=replace(policy.limits, **caps), **limits)
+
+
+def _tightened_by_variables(policy: Policy, environment: Mapping[str, str]) -> Policy:
+    present = SafetyLimits(
         quiet_time=policy.quiet_time,
         grace=policy.grace,
         max_bytes=policy.limits.max_bytes,
         max_artifacts=policy.limits.max_artifacts,
     )
-    limits = tightened_by(environment, limits)
+    limits = tightened_by(environment, present)
     return policy.tightened(
         max_bytes=limits.max_bytes,
         max_artifacts=limits.max_artifacts,
         quiet_time=limits.quiet_time,
         grace=limits.grace,
     )
-
-
-def configured_policy(settings: Settings) -> Policy:
-    """Return what the configuration files say, without anything that is named for one run."""
-    limits = stated_limits(settings)
-    words = settings.texts("policy.files")
-    if not words:
-        default = shipped_default()
-        caps = {name: limits.pop(name) for name in ("max_bytes", "max_artifacts") if name in limits}
-        return replace(default, limits=replace(default.limits, **caps), **limits)
-    texts = policy_texts(words, working_directory=settings.values["policy.files"].folder)
-    return load_policy(texts).tightened(**limits)

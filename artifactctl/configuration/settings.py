@@ -36,11 +36,6 @@ class Setting:
     value: Any
     place: str
 
-    @property
-    def folder(self) -> Path:
-        """The folder of the file it stands in, from which relative paths in it start."""
-        return Path(self.place.rpartition(":")[0]).parent
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:

@@ -56,6 +56,12 @@ class HostFailure(ArtifactctlError):
     """The operating system answered a request with an error; what was asked for is not known to have happened."""
 
 
+class HostRefused(HostFailure):
+    """What stands there does not allow it, and it was refused before anything was changed."""
+
+    exit_code = ExitCode.REFUSED
+
+
 class HostDenied(HostFailure):
     """The operating system does not permit it to this user."""
 

@@ -7,6 +7,13 @@ MARKER_DIRECTORY = b".artifactctl"
 """The folder at the top of every managed root: marker, journal, quarantine, mirrors. Never part of an artifact."""
 
 
+UNKNOWN_SUBVOLUME = "unknown"
+
+
+QUARANTINE_BESIDE = b".artifactctl-quarantine-"
+"""How the name of a folder begins in which something was set aside beside its old place."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostIdentity:
     """A machine. `machine_id` is /etc/machine-id (or a generated stand-in kept in the catalog's state folder)."""
@@ -18,16 +25,19 @@ class HostIdentity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileIdentity:
-    """One inode for as long as it lives: filesystem UUID + inode number + birth time.
+    """One inode for as long as it lives: filesystem UUID + subvolume + inode number + birth time.
 
     `st_dev` is left out since it changes at every mount. Where the filesystem reports no birth time, `birth_ns` is
-    None and `ctime_ns` stands in for it (nanoseconds since 1970); otherwise `ctime_ns` is None.
+    None and `ctime_ns` stands in for it (nanoseconds since 1970); otherwise `ctime_ns` is None. `subvolume` is the
+    UUID of the btrfs subvolume it lies in, whose snapshots have all the rest alike: "" on other filesystems,
+    UNKNOWN_SUBVOLUME where the kernel does not tell.
     """
 
     filesystem_uuid: str
     inode: int
     birth_ns: int | None
     ctime_ns: int | None = None
+    subvolume: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,4 +23,4 @@ INPUT_ROLES = frozenset(LineageRole) - {LineageRole.SUPERSEDES, LineageRole.SNAP
 
 def names_its_ingredients(kind: ArtifactKind, inputs: Collection[ArtifactKind]) -> bool:
     """Return whether inputs of these kinds make a recipe for an artifact of the kind."""
-    return any(ingredient in inputs for ingredient in INGREDIENTS.get(kind, ()))
+    return not set(INGREDIENTS.get(kind, ())).isdisjoint(inputs)

@@ -10,6 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from artifactctl.domain.identity import FileIdentity
+from artifactctl.domain.sharing import SharedInode
 
 
 class HolderKind(StrEnum):
@@ -162,10 +163,11 @@ class TreeSummary:
     """The measured content of the target, from one walk.
 
     `allocated_bytes` is st_blocks * 512 with every inode once, folders included (as `du -s`). `exclusive_bytes` leaves
-    out inodes that also have a name outside the target. `fingerprint` and `member_digest` are SHA-256 in hex: the first
-    over (path, type, inode, size, mtime, ctime) of everything below plus the top's inode; the second over (path, type,
-    size) of everything that is not a folder. `changed_at` is the newest mtime or ctime (of the target itself the mtime,
-    since a rename changes its ctime), `read_at` the newest atime of a regular file.
+    out the `shared_inodes`, which have a name outside the target as well (`outside_names`: the first of them).
+    `fingerprint` and `member_digest` are SHA-256 in hex: the first over (path, type, inode, size, mtime, ctime) of
+    everything below plus the top's inode; the second over (path, type, size) of everything that is not a folder.
+    `changed_at` is the newest mtime or ctime (of the target itself the mtime, since a rename changes its ctime),
+    `read_at` the newest atime of a regular file.
     """
 
     files: int
@@ -185,6 +187,7 @@ class TreeSummary:
     outside_names: tuple[tuple[bytes, int], ...]
     shared_extents: SharedExtents
     problems: tuple[str, ...]
+    shared_inodes: tuple[SharedInode, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

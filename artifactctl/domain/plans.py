@@ -102,7 +102,7 @@ class ReclaimStep:
 
     @property
     def expected_freed_bytes(self) -> int:
-        """Bytes that df will show more when this replica has been purged: what no name outside shares."""
+        """Bytes that df will show more after its purge: what nothing shares but the steps before this one."""
         return self.exclusive_bytes
 
     @property

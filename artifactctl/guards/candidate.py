@@ -15,7 +15,8 @@ class Dependent:
     """A child in the lineage, as far as a removal of the parent is concerned.
 
     `finished` is false while a copy is being built or the run that makes it is unfinished; `verified` means verified
-    since its last change; `leased` and `held` count promises on the child itself.
+    since its last change; `leased` and `held` count promises on the child itself. Here as below, `doubt` says who could
+    be writing to it right now, or why that is not known: nothing is proven by it then.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Dependent:
     verified: bool
     leased: bool
     held: bool
+    doubt: str = ""
     in_same_plan: bool = False
 
 
@@ -37,6 +39,7 @@ class RecipeInput:
     role: LineageRole
     living: bool
     in_same_plan: bool
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +60,7 @@ class Successor:
     living: bool
     verified: bool
     in_same_plan: bool
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +76,8 @@ class Candidate:
     `required_copies` verified ones that are left; neither where the operator named it.
     `attested`: a person stated, on record, who else can have files open on its volume, and all of those were asked; it
     permits a quarantine (open descriptors survive a rename), never a purge. `lineage_trusted` is false in a catalog
-    that was rebuilt or restored and not confirmed since; `clock_trusted` while the clock is behind what was recorded.
+    that was rebuilt or restored, or that is an older copy of itself, and was not confirmed since; `clock_trusted` while
+    the clock is behind what was recorded.
     """
 
     artifact: Artifact

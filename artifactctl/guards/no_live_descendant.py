@@ -24,7 +24,7 @@ class NoLiveDescendant:
             return Evidence(
                 guard=self.name,
                 verdict=Verdict.UNKNOWN,
-                reason="the catalog was rebuilt or restored and its lineage has not been confirmed",
+                reason="the catalog was rebuilt, restored or is an older copy, and nobody has confirmed its lineage",
                 remedy="look at it with `artifactctl lineage`, then confirm with `artifactctl doctor --repair`",
             )
         needing = [(item, why) for item in candidate.dependents if (why := _why_it_needs(item))]
@@ -59,6 +59,8 @@ def _why_it_needs(item: Dependent) -> str:
         return "was built from it and is in use"
     if item.held:
         return "was built from it and is held"
+    if item.doubt:
+        return f"was built from it and may be changing: {item.doubt}"
     if not item.verified:
         return "was built from it and has not been verified since its last change"
     return ""

@@ -2,21 +2,12 @@
 
 from typing import ClassVar
 
-from artifactctl.domain.observation import BlindSpot, BlindSpotKind, Holder, HolderKind, Observation
+from artifactctl.domain.observation import BlindSpot, Holder, HolderKind, Observation
 from artifactctl.domain.text import display_path
 from artifactctl.domain.verdicts import Evidence, Verdict
+from artifactctl.guards.answered import ANSWERED_BY_ATTESTATION, unanswered
 from artifactctl.guards.candidate import Candidate
 from artifactctl.guards.wording import counted
-
-_SETTLED_BY_LEASES = frozenset(
-    {BlindSpotKind.FOREIGN_PROCESSES, BlindSpotKind.HIDDEN_PROCESSES, BlindSpotKind.PID_NAMESPACE}
-)
-"""Blind spots about open and mapped files: a lease granted on every member answers for them."""
-
-_ANSWERED_BY_ATTESTATION: frozenset[BlindSpotKind] = frozenset(
-    {BlindSpotKind.NETWORK_FILESYSTEM, BlindSpotKind.EXPORTED}
-)
-"""Blind spots about other machines: a statement on record answers for them, as far as a quarantine goes."""
 
 _WORDS = {
     HolderKind.DESCRIPTOR: "has {path} open",
@@ -42,15 +33,10 @@ class NotHeld:
         report = observation.holders
         if report.holders:
             return self._blocked(report.holders)
-        answered = _ANSWERED_BY_ATTESTATION if candidate.attested else frozenset()
-        open_spots = [
-            s
-            for s in report.blind_spots
-            if s.kind not in answered and not (s.kind in _SETTLED_BY_LEASES and report.leases_settle_openers)
-        ]
+        open_spots = unanswered(report, attested=candidate.attested)
         if open_spots:
-            return self._unknown(tuple(open_spots))
-        if any(spot.kind in answered for spot in report.blind_spots):
+            return self._unknown(open_spots)
+        if any(candidate.attested and spot.kind in ANSWERED_BY_ATTESTATION for spot in report.blind_spots):
             attestation = candidate.replica.root.attestation
             reason = f"attested ({attestation}): nobody here uses it, and who else could was stated on record"
         elif report.leases_settle_openers and report.blind_spots:

@@ -12,8 +12,8 @@ class Recoverable:
     """Blocks what nobody could get back: waivable with a reason.
 
     Clear when another verified copy exists; or its recipe is recorded and every input lives and is in no plan with it;
-    or a complete, verified successor exists. Blocks as well when something already removed could be rebuilt only from
-    this one (I8).
+    or a complete, verified successor exists. What somebody could be writing to right now is none of these. Blocks as
+    well when something already removed could be rebuilt only from this one (I8).
     """
 
     name: ClassVar[str] = "recoverable"
@@ -22,7 +22,10 @@ class Recoverable:
         """Return the way back, or why there is none."""
         del observation
         if not candidate.lineage_trusted:
-            return self._blocked("the catalog's lineage has not been confirmed since it was rebuilt", ("lineage", "?"))
+            return self._blocked(
+                "the catalog was rebuilt, restored or is an older copy, and nobody has confirmed its lineage",
+                ("lineage", "?"),
+            )
         if candidate.rebuilt_from_this:
             names = first_of(candidate.rebuilt_from_this)
             return self._blocked(f"{names}, already removed, could be built again only from it", ("only_input", names))
@@ -46,6 +49,8 @@ class Recoverable:
                 reasons.append(f"its successor {successor.name} would go in the same plan")
             elif not successor.living:
                 reasons.append(f"its successor {successor.name} is gone")
+            elif successor.doubt:
+                reasons.append(f"its successor {successor.name} may be changing: {successor.doubt}")
             else:
                 reasons.append(f"its successor {successor.name} has not been verified since its last change")
         recipe = candidate.recipe
@@ -56,7 +61,10 @@ class Recoverable:
         else:
             lost = [i.name for i in recipe.inputs if not i.living]
             together = [i.name for i in recipe.inputs if i.living and i.in_same_plan]
-            if lost:
+            changing = [i for i in recipe.inputs if not i.living and i.doubt]
+            if changing:
+                reasons.append(f"its input {changing[0].name} may be changing: {changing[0].doubt}")
+            elif lost:
                 reasons.append(f"its input {first_of(lost)} is gone, or not as the catalog knows it")
             if together:
                 reasons.append(f"its input {first_of(together)} would go in the same plan")

@@ -25,13 +25,15 @@ class SuccessorVerified:
             return Evidence(guard=self.name, verdict=Verdict.CLEAR, reason="no rule asks for a successor")
         living = [heir for heir in _heirs(candidate, required) if heir.living]
         staying = [heir for heir in living if not heir.in_same_plan]
-        good = next((heir for heir in staying if heir.verified or not required.verified), None)
+        good = next((heir for heir in staying if not required.verified or (heir.verified and not heir.doubt)), None)
         if good is not None:
             said = "is verified" if good.verified else "lives"
             reason = f"its successor {good.name} {said}"
             return Evidence(guard=self.name, verdict=Verdict.CLEAR, reason=reason, facts=(("successor", good.name),))
         if staying:
-            first = staying[0].name
+            first, doubt = staying[0].name, staying[0].doubt
+            if doubt:
+                return self._blocked(f"its successor {first} may be changing: {doubt}", f"artifactctl verify {first}")
             return self._blocked(
                 f"its successor {first} has not been verified since its last change", f"artifactctl verify {first}"
             )

@@ -3,6 +3,7 @@
 Every act holds the root's lock: the caller's when this object granted it, otherwise its own for the time of the act.
 """
 
+import errno
 import posixpath
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from artifactctl.domain.artifacts import Root
-from artifactctl.domain.errors import Busy, HostDenied, HostFailure
+from artifactctl.domain.errors import Busy, HostDenied, HostFailure, HostRefused
 from artifactctl.domain.identity import FileIdentity, ManagedPath
 from artifactctl.domain.observation import Observation
 from artifactctl.domain.operations import JournalEvent, OperationRecord
@@ -18,9 +19,11 @@ from artifactctl.domain.text import display_path, printable
 from artifactctl.hosts import sightings
 from artifactctl.hosts.probe import (
     ledger,
+    marked,
     marker,
     mirrors,
     observing,
+    own_changes,
     placing,
     purge,
     quarantine,
@@ -33,6 +36,13 @@ from artifactctl.hosts.probe.failures import ProbeFailure, RootBusy
 from artifactctl.hosts.probe.places import RootReference
 from artifactctl.hosts.protocol import ManifestNote, Marker, Placement, PurgeResult, PutBack, RootLock, SetAside
 
+_REFUSING = {
+    errno.EROFS: "the filesystem is read-only: mount it read-write (the kernel's log says whether an error made it so)",
+    errno.ENOSPC: "the filesystem is full to its last block, and what artifactctl keeps for that is used up: give it "
+    "some MiB by hand, then run the command again",
+    errno.EDQUOT: "the quota is used up: give it some MiB by hand, then run the command again",
+}
+
 
 @contextmanager
 def _failures(doing: str) -> Iterator[None]:
@@ -42,17 +52,15 @@ def _failures(doing: str) -> Iterator[None]:
     except RootBusy as error:
         raise Busy(error.message, remedy=error.remedy) from error
     except ProbeFailure as error:
-        raise HostFailure(error.message, remedy=error.remedy) from error
+        raise HostRefused(error.message, remedy=error.remedy) from error
     except OSError as error:
         where = f" ({_printable(error.filename)})" if error.filename else ""
+        said = f"{doing} failed: {error.strerror}{where}"
         if isinstance(error, PermissionError):
-            raise HostDenied(
-                f"{doing} failed: {error.strerror}{where}",
-                remedy="run the same command with sudo, or as the owner of the root",
-            ) from error
-        raise HostFailure(
-            f"{doing} failed: {error.strerror}{where}", remedy="`artifactctl doctor` shows what was left unfinished"
-        ) from error
+            raise HostDenied(said, remedy="run the same command with sudo, or as the owner of the root") from error
+        if error.errno in _REFUSING:
+            raise HostRefused(said, remedy=_REFUSING[error.errno]) from error
+        raise HostFailure(said, remedy="`artifactctl doctor` shows what was left unfinished") from error
 
 
 def _printable(name: str | bytes | int) -> str:
@@ -153,11 +161,13 @@ class LocalAct:
         """Return what lies in an operation's quarantine (`.purging` included), as `observe` would.
 
         Whose root it is was asked when the target was observed: here the marker is compared with the root only.
+        Members changed by our own acts through other names of them are shown as the manifest has them.
         """
         with _failures(f"observing the quarantine of {operation}"), self._opened(root) as folder:
             relative, original = ledger.lies_at(folder, operation)
             former = posixpath.join(root.path, original)
-            wire = observing.observe_path(root.path, relative, also_known_as=(former,))
+            excuses = own_changes.Excuses(folder, operation)
+            wire = observing.observe_path(root.path, relative, also_known_as=(former,), excuse=excuses.of)
             found = marker.read_marker(root.path) or {"catalog_id": "", "catalog_epoch": 0}
         return sightings.observation(wire, root, catalog_id=found["catalog_id"], catalog_epoch=found["catalog_epoch"])
 
@@ -215,6 +225,7 @@ class LocalAct:
     @contextmanager
     def _opened(self, root: Root) -> Iterator[rootfolder.RootFolder]:
         with rootfolder.RootFolder(_reference(root)) as folder:
+            marked.require_original(folder)
             yield folder
 
     @contextmanager
@@ -247,6 +258,7 @@ def _note_fields(note: ManifestNote) -> dict[str, Any]:
             "inode": identity.inode,
             "birth_ns": identity.birth_ns,
             "ctime_ns": identity.ctime_ns,
+            "subvolume": identity.subvolume,
         },
         "planned_fingerprint": note.fingerprint,
         "allocated_bytes": note.allocated_bytes,

@@ -7,12 +7,24 @@ from datetime import datetime
 
 from artifactctl.domain.activity import VolumeActivity
 from artifactctl.domain.artifacts import Root
+from artifactctl.domain.contents import ContentLook
 from artifactctl.domain.errors import HostDenied, HostFailure
 from artifactctl.domain.identity import FileIdentity, HostIdentity, ManagedPath
 from artifactctl.domain.observation import HolderReport, Observation, Referrer, VolumeUsage, VolumeUses
 from artifactctl.domain.text import display_path
-from artifactctl.hosts import sightings
-from artifactctl.hosts.probe import activity, deleted, links, machine, observing, reading, volume_uses, volumes, walking
+from artifactctl.hosts import sightings, use_sightings
+from artifactctl.hosts.probe import (
+    activity,
+    contents,
+    deleted,
+    links,
+    machine,
+    observing,
+    reading,
+    volume_uses,
+    volumes,
+    walking,
+)
 from artifactctl.hosts.protocol import DeletedHolder, Listing
 
 
@@ -108,15 +120,20 @@ class LocalLook:
             wire = observing.observe_path(root.path, target.relative)
         return sightings.observation(wire, root, catalog_id=catalog_id, catalog_epoch=catalog_epoch)
 
+    def contents(self, root: Root, target: ManagedPath) -> ContentLook:
+        """Look at what stands at a target of `root` and who could be changing it."""
+        with _as_host_failure("look at", target.absolute):
+            return use_sightings.content_look(contents.look_at_contents(root.path, target.relative), target)
+
     def holders(self, path: bytes) -> HolderReport:
         """Return who uses the file or tree at `path`."""
         with _as_host_failure("look for users of", path):
-            return sightings.holder_report(observing.holders_of(path))
+            return use_sightings.holder_report(observing.holders_of(path))
 
     def uses_on_volume(self, path: bytes) -> VolumeUses:
         """Return who uses what on the filesystem of `path`, from one look for any number of targets."""
         with _as_host_failure("look for users of", path):
-            return sightings.volume_uses(volume_uses.uses_on_volume_of(path))
+            return use_sightings.volume_uses(volume_uses.uses_on_volume_of(path))
 
     def referrers(
         self, roots: Iterable[bytes], targets: Iterable[bytes]

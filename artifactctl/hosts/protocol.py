@@ -12,7 +12,8 @@ from typing import NamedTuple, Protocol
 
 from artifactctl.domain.activity import VolumeActivity
 from artifactctl.domain.artifacts import Root
-from artifactctl.domain.identity import FileIdentity, HostIdentity, ManagedPath
+from artifactctl.domain.contents import ContentLook
+from artifactctl.domain.identity import UNKNOWN_SUBVOLUME, FileIdentity, HostIdentity, ManagedPath
 from artifactctl.domain.observation import HolderReport, Observation, Referrer, VolumeUsage
 from artifactctl.domain.operations import OperationRecord
 
@@ -59,7 +60,11 @@ class Listing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marker:
-    """The content of `<root>/.artifactctl/root.json`. `inode`, `filesystem_uuid`: those when it was written."""
+    """The content of `<root>/.artifactctl/root.json`. `inode`, `filesystem_uuid`, `subvolume`: when it was written.
+
+    `subvolume` is that of `FileIdentity`. One that was written before it was is read with what can be proven, "" when
+    nothing can.
+    """
 
     root_id: str
     name: str
@@ -67,6 +72,12 @@ class Marker:
     catalog_epoch: int
     filesystem_uuid: str
     inode: int
+    subvolume: str = ""
+
+    def lies_at(self, found: FileIdentity) -> bool:
+        """Whether `found` is provably the folder that it was written for, and neither a copy nor a snapshot of it."""
+        here = (found.filesystem_uuid, found.inode, found.subvolume)
+        return here == (self.filesystem_uuid, self.inode, self.subvolume) and found.subvolume != UNKNOWN_SUBVOLUME
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,8 +209,16 @@ class Host(Protocol):
         """Return everything about the target at this instant (without referrers and drift)."""
         ...
 
+    def contents(self, root: Root, target: ManagedPath) -> ContentLook:
+        """Return what stands at the target and who could be changing it: what `observe` costs less the rest of it."""
+        ...
+
     def observe_quarantined(self, root: Root, operation: str) -> Observation:
-        """The same for what lies in an operation's quarantine folder (`.purging` included)."""
+        """The same for what lies in an operation's quarantine folder (`.purging` included).
+
+        A member of which other names were unlinked or renamed by this host's own acts is shown with the ctime that
+        the manifest has, where those acts, and nobody else's, account for the difference.
+        """
         ...
 
     def holders(self, path: bytes) -> HolderReport:

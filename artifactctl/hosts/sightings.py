@@ -7,14 +7,9 @@ from typing import Any
 
 from artifactctl.domain.activity import GrowingFile, VolumeActivity, Writer
 from artifactctl.domain.artifacts import Root
-from artifactctl.domain.identity import FileIdentity
+from artifactctl.domain.identity import UNKNOWN_SUBVOLUME, FileIdentity
 from artifactctl.domain.observation import (
-    BlindSpot,
-    BlindSpotKind,
     Confinement,
-    Holder,
-    HolderKind,
-    HolderReport,
     Limit,
     MarkerState,
     MountSighting,
@@ -24,8 +19,9 @@ from artifactctl.domain.observation import (
     SharedExtents,
     TreeSummary,
     VolumeUsage,
-    VolumeUses,
 )
+from artifactctl.domain.sharing import SharedInode
+from artifactctl.hosts import use_sightings
 from artifactctl.hosts.protocol import Entry, EntryType, Listing
 
 Wire = Mapping[str, Any]
@@ -54,6 +50,7 @@ def file_identity(wire: Wire) -> FileIdentity:
         inode=wire["inode"],
         birth_ns=wire["birth_ns"],
         ctime_ns=wire["ctime_ns"],
+        subvolume=wire["subvolume"],
     )
 
 
@@ -106,67 +103,6 @@ def _entry(row: list[Any]) -> Entry:
     )
 
 
-def holder_report(wire: Wire | None) -> HolderReport:
-    """Return who uses the target; None (nothing could be looked at) is a blind spot, never an empty report."""
-    if wire is None:
-        return HolderReport(
-            holders=(),
-            blind_spots=(
-                BlindSpot(
-                    kind=BlindSpotKind.UNREADABLE,
-                    count=1,
-                    detail="nothing was looked at",
-                    settled_by="look again once the target is there and can be reached without links and mounts",
-                ),
-            ),
-            processes_inspected=0,
-            lease_candidates=0,
-            leases_granted=0,
-            lease_answers_for_all_openers=False,
-        )
-    return HolderReport(
-        holders=tuple(_holder(item) for item in wire["holders"]),
-        blind_spots=tuple(
-            BlindSpot(
-                kind=BlindSpotKind(item["kind"]),
-                count=item["count"],
-                detail=item["detail"],
-                settled_by=item["settled_by"],
-            )
-            for item in wire["blind_spots"]
-        ),
-        processes_inspected=wire["processes_inspected"],
-        lease_candidates=wire["lease_candidates"],
-        leases_granted=wire["leases_granted"],
-        lease_answers_for_all_openers=wire["lease_answers_for_all_openers"],
-    )
-
-
-def _holder(wire: Wire) -> Holder:
-    return Holder(
-        kind=HolderKind(wire["kind"]),
-        path=os.fsencode(wire["path"]),
-        pid=wire["pid"],
-        command=wire["command"],
-        detail=wire["detail"],
-    )
-
-
-def volume_uses(wire: Wire) -> VolumeUses:
-    """Return who uses what on a filesystem."""
-    by_inode: dict[int, list[Holder]] = {}
-    for item in wire["uses"]:
-        if item["inode"] is not None:
-            by_inode.setdefault(item["inode"], []).append(_holder(item))
-    return VolumeUses(
-        by_inode={inode: tuple(found) for inode, found in by_inode.items()},
-        below=tuple(_holder(item) for item in wire["uses"] if item["inode"] is None),
-        processes_inspected=wire["processes_inspected"],
-        processes_denied=wire["processes_denied"],
-        problems=tuple(wire["problems"]),
-    )
-
-
 def tree_summary(wire: Wire) -> TreeSummary:
     """Return the measured content of a target."""
     return TreeSummary(
@@ -187,6 +123,10 @@ def tree_summary(wire: Wire) -> TreeSummary:
         outside_names=tuple((os.fsencode(path), count) for path, count in wire["outside_names"]),
         shared_extents=SharedExtents(wire["shared_extents"]),
         problems=tuple(wire["problems"]),
+        shared_inodes=tuple(
+            SharedInode(inode=inode, birth_ns=birth_ns, names_inside=inside, links=links, allocated_bytes=allocated)
+            for inode, birth_ns, inside, links, allocated in wire["shared_inodes"]
+        ),
     )
 
 
@@ -210,6 +150,11 @@ def marker_state(wire: Wire, root: Root, catalog_id: str, catalog_epoch: int) ->
     here = (wire["confinement"]["filesystem_uuid"], wire["root_inode"])
     if here != (marker["filesystem_uuid"], marker["inode"]):
         return MarkerState.CLONED, f"the marker was written for inode {marker['inode']} of {marker['filesystem_uuid']}"
+    subvolume = wire["root_subvolume"]
+    if subvolume == UNKNOWN_SUBVOLUME or (subvolume and not marker.get("subvolume")):
+        return MarkerState.UNREADABLE, "which subvolume it is in is not known: it could be a snapshot of the root"
+    if subvolume != marker.get("subvolume", ""):
+        return MarkerState.CLONED, "the marker was written in another subvolume: this is a snapshot or copy of the root"
     return MarkerState.MATCHES, ""
 
 
@@ -248,7 +193,7 @@ def observation(wire: Wire, root: Root, *, catalog_id: str, catalog_epoch: int) 
         is_directory=wire["is_directory"],
         confinement=confinement(wire, marker_state(wire, root, catalog_id, catalog_epoch)),
         tree=tree,
-        holders=holder_report(wire["holders"]),
+        holders=use_sightings.holder_report(wire["holders"]),
         obstacles=tuple(
             Obstacle(kind=ObstacleKind(item["kind"]), path=os.fsencode(item["path"]), detail=item["detail"])
             for item in wire["obstacles"]

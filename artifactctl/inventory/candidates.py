@@ -1,11 +1,13 @@
 """Gathering what the catalog says about one replica that somebody would like to remove."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from artifactctl.catalog import Reading
 from artifactctl.domain.artifacts import Artifact, Hold, Replica, Reservation
 from artifactctl.guards import Candidate
+from artifactctl.hosts.protocol import Host
+from artifactctl.inventory.catalog_heads import roots_ahead
 from artifactctl.inventory.kinship import (
     Freshness,
     dependents_of,
@@ -13,8 +15,9 @@ from artifactctl.inventory.kinship import (
     recipe_of,
     successor_of,
 )
-from artifactctl.inventory.mirrored_holds import MirroredHold
+from artifactctl.inventory.mirrored_holds import MirroredHold, holds_nobody_knows
 from artifactctl.inventory.rulings import Ruling
+from artifactctl.inventory.writers import everybody_was_asked
 
 CLOCK_SLACK = timedelta(minutes=5)
 """How far this clock may be behind the catalog's last write before nothing expires any more."""
@@ -34,7 +37,9 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trust:
-    """What can be relied on right now. False: a lineage nobody confirmed since a rebuild, a clock that ran backwards.
+    """What can be relied on right now. False: a clock that ran backwards, or a lineage that nobody confirmed.
+
+    `lineage` is false since a rebuild or restore, and where a root has seen more of the catalog than there is of it.
 
     `hostname` is the machine that was asked who uses things there. `holds_in_roots` are (root id, hold) that stand in
     the roots and that the catalog has never heard of.
@@ -46,10 +51,24 @@ class Trust:
     holds_in_roots: tuple[tuple[str, MirroredHold], ...] = ()
 
 
-def trust_in(reading: Reading, *, now: datetime, hostname: str = "") -> Trust:
-    """Return what can be relied on now: a restored catalog not at all; a clock behind lets nothing expire."""
+def trust_in(reading: Reading, *, now: datetime) -> Trust:
+    """Return what the catalog alone says of itself: a restored one is not relied on, a clock behind expires nothing.
+
+    It is not enough to act on: an older copy of the catalog looks like itself. `trust_here` asks the roots as well.
+    """
     identity = reading.identity()
-    return Trust(lineage=identity.is_confirmed, clock=now >= identity.written_at - CLOCK_SLACK, hostname=hostname)
+    return Trust(lineage=identity.is_confirmed, clock=now >= identity.written_at - CLOCK_SLACK)
+
+
+def trust_here(host: Host, reading: Reading, *, now: datetime) -> Trust:
+    """Return what can be relied on by what the catalog and the roots of this machine say."""
+    alone = trust_in(reading, now=now)
+    return replace(
+        alone,
+        lineage=alone.lineage and not roots_ahead(host, reading),
+        hostname=host.identify().hostname,
+        holds_in_roots=holds_nobody_knows(host, reading),
+    )
 
 
 def candidate_for(
@@ -94,7 +113,7 @@ def candidate_for(
         quiet_time=ruling.quiet_time,
         lineage_trusted=trust.lineage,
         clock_trusted=trust.clock,
-        attested=not choice.purging and _is_attested(replica, trust.hostname),
+        attested=not choice.purging and everybody_was_asked(replica.root, trust.hostname),
     )
 
 
@@ -115,14 +134,6 @@ def _holds_told_by_the_root(replica: Replica, trust: Trust) -> tuple[Hold, ...]:
         if root_id == replica.root.root_id
         and any(not path or mine.startswith(path + b"/") or path.startswith(mine) for path in hold.paths)
     )
-
-
-def _is_attested(replica: Replica, hostname: str) -> bool:
-    """Whether everybody who can have files open there was asked: all take leases, or this is the only machine."""
-    statement, _, names = replica.root.attestation.partition(":")
-    if statement == "lease":
-        return True
-    return statement == "sole-clients" and {name.strip() for name in names.split(",")} == {hostname}
 
 
 def _reservations_in(reading: Reading, replica: Replica, now: datetime) -> tuple[Reservation, ...]:

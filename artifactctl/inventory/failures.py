@@ -7,6 +7,10 @@ class UnfitRoot(UsageError):
     """The path cannot be a managed root."""
 
 
+class UnfitTarget(UsageError):
+    """The path can never be reclaimed, or not by its path."""
+
+
 class RootTaken(Refused):
     """The folder, or one around or inside it, is managed already, here or by another catalog."""
 

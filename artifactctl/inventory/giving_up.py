@@ -15,23 +15,24 @@ from artifactctl.domain.operations import JournalEvent
 from artifactctl.guards import Candidate
 from artifactctl.guards.by_catalog import catalog_permits
 from artifactctl.guards.company import going_with, kept_as_input, without_protect
-from artifactctl.inventory.candidates import Choice, candidate_for, trust_in
+from artifactctl.inventory.candidates import Choice, Trust, candidate_for
 from artifactctl.inventory.kinship import Freshness
 from artifactctl.inventory.rulings import Rulings
 from artifactctl.policy.ruleset import Policy
 
 
 def reclaim_candidates(
-    reading: Reading, filesystem_uuid: str, *, policy: Policy, now: datetime
+    reading: Reading, filesystem_uuid: str, *, policy: Policy, trust: Trust, now: datetime
 ) -> tuple[ReclaimCandidate, ...]:
     """Return what is in quarantine on the volume, and what the policy would offer there.
 
-    A fresh quarantine frees nothing before its grace has passed.
+    A fresh quarantine frees nothing before its grace has passed. `trust` is `trust_here` wherever the roots can be
+    asked: what they hold and this catalog does not know is not offered then.
     """
     indexed = IndexedReading(reading)
     return (
         *_set_aside(reading, filesystem_uuid, now=now),
-        *_in_place(indexed, filesystem_uuid, policy=policy, now=now),
+        *_in_place(indexed, filesystem_uuid, policy=policy, trust=trust, now=now),
     )
 
 
@@ -67,9 +68,9 @@ def _set_aside(reading: Reading, filesystem_uuid: str, *, now: datetime) -> Iter
 
 
 def _in_place(
-    reading: IndexedReading, filesystem_uuid: str, *, policy: Policy, now: datetime
+    reading: IndexedReading, filesystem_uuid: str, *, policy: Policy, trust: Trust, now: datetime
 ) -> Iterable[ReclaimCandidate]:
-    for copies in _offered(reading, filesystem_uuid, policy=policy, now=now):
+    for copies in _offered(reading, filesystem_uuid, policy=policy, trust=trust, now=now):
         artifact = copies[0].artifact
         yield ReclaimCandidate(
             name=artifact.name,
@@ -83,14 +84,13 @@ def _in_place(
 
 
 def _offered(
-    reading: IndexedReading, filesystem_uuid: str, *, policy: Policy, now: datetime
+    reading: IndexedReading, filesystem_uuid: str, *, policy: Policy, trust: Trust, now: datetime
 ) -> Iterable[Sequence[Candidate]]:
     """Yield the copies of one artifact at a time that the policy offers and nothing in the catalog keeps."""
     here = {root.root_id for root in reading.roots_on(filesystem_uuid)}
     artifacts = reading.artifacts()
     rulings = Rulings(policy, reading, now=now)
     fresh = Freshness.as_recorded(replica for artifact in artifacts for replica in artifact.replicas)
-    trust = trust_in(reading, now=now)
     alone = [
         candidate
         for artifact, replica in rulings.under_consideration(artifacts, root_ids=here)

@@ -1,6 +1,6 @@
 """Holds: keep until released, with a reason. Each is mirrored into the roots it concerns before the command returns."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 
 from artifactctl import audit
@@ -13,11 +13,14 @@ from artifactctl.domain.errors import ArtifactctlError, ExitCode, HostFailure, R
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.acting import Acting
 from artifactctl.inventory.machines import roots_here
-from artifactctl.inventory.standing import problem_with
+from artifactctl.inventory.mirrored_holds import MIRROR_TOPIC, MirroredHold, read_holds, unknown_holds
+from artifactctl.inventory.standing import problem_with, require_in_charge, why_read_only
 from artifactctl.report.json_values import dump, json_path
 from artifactctl.report.promises import hold_payload
 
-MIRROR_TOPIC = "holds"
+
+class RootUnwritable(Refused):
+    """A root's own list of holds cannot be written: nothing was changed."""
 
 
 class NotMirrored(ArtifactctlError):
@@ -29,7 +32,11 @@ class NotMirrored(ArtifactctlError):
 def add_hold(
     catalog: Catalog, host: Host, artifact: Artifact, *, reason: str, until: datetime | None, acting: Acting
 ) -> Hold:
-    """Keep the artifact until somebody releases the hold; `until` only opens a review. Refused once a purge began."""
+    """Keep the artifact until somebody releases the hold; `until` only opens a review. Refused once a purge began.
+
+    RootUnwritable, before anything is changed, when a root that it concerns cannot take it in.
+    """
+    _require_writable(catalog, host, artifact)
     with catalog.writing(acting.actor, acting.now) as writing:
         _refuse_what_is_lost(writing, artifact)
         hold = writing.place_hold(artifact.artifact_id, reason=reason, until=until)
@@ -57,7 +64,13 @@ def _refuse_what_is_lost(reading: Reading, artifact: Artifact) -> None:
 
 
 def release_holds(catalog: Catalog, host: Host, artifact: Artifact, *, reason: str, acting: Acting) -> tuple[Hold, ...]:
-    """Release every hold on the artifact; an artifact without one is an error, never an empty success."""
+    """Release every hold on the artifact; an artifact without one is an error, never an empty success.
+
+    RootUnwritable, before anything is changed, when a root that it concerns cannot take that in.
+    """
+    with catalog.reading() as reading:
+        if reading.holds(artifact_ids=(artifact.artifact_id,)):
+            _require_writable(catalog, host, artifact)
     with catalog.writing(acting.actor, acting.now) as writing:
         released = writing.holds(artifact_ids=(artifact.artifact_id,))
         if not released:
@@ -79,19 +92,56 @@ def release_holds(catalog: Catalog, host: Host, artifact: Artifact, *, reason: s
     return released
 
 
-def mirror_holds(catalog: Catalog, host: Host, roots: Iterable[Root]) -> None:
-    """Write the holds in force below each root of this machine into the root; NotMirrored names what failed."""
+def _require_writable(catalog: Catalog, host: Host, artifact: Artifact) -> None:
+    """Write the list of each root as it is, so that one that cannot be written is found before anything changes.
+
+    A root that waits for a restored catalog to be confirmed can be written then, and is told so after the change.
+    """
+    for root in _roots_here(catalog, host, _roots_of(artifact)):
+        try:
+            marker = host.read_marker(root.path)
+            if marker and why_read_only(marker, catalog_id=catalog.lineage_id, epoch=catalog.look_up_epoch()):
+                continue
+            require_in_charge(host, catalog, root)
+            _write(catalog, host, root)
+        except (HostFailure, Refused) as failure:
+            raise RootUnwritable(
+                f"{artifact.name} lies on `{root.name}`, which cannot take in a change of its holds; nothing was "
+                f"changed: {failure.message}",
+                remedy=failure.remedy,
+            ) from failure
+
+
+def _roots_here(catalog: Catalog, host: Host, roots: Iterable[Root]) -> list[Root]:
     with catalog.reading() as reading:
         here = {root.root_id for root in roots_here(reading, host.identify())}
-        contents = {root: holds_below(reading, root) for root in roots if root.root_id in here}
+    return [root for root in roots if root.root_id in here]
+
+
+def _write(catalog: Catalog, host: Host, root: Root, *, settled: Collection[MirroredHold] = ()) -> None:
+    """Write the holds in force below a root into it, and keep those that only it knows."""
+    told = read_holds(host, root)
+    with catalog.reading() as reading:
+        kept = [hold for hold in unknown_holds(reading, root, told) if hold not in settled]
+        content = holds_below(reading, root, kept=kept)
+    host.mirror(root.path, MIRROR_TOPIC, content)
+
+
+def mirror_holds(
+    catalog: Catalog, host: Host, roots: Iterable[Root], *, settled: Collection[MirroredHold] = ()
+) -> None:
+    """Write the holds in force below each root of this machine into the root; NotMirrored names what failed.
+
+    A hold that stands there and that this catalog has never heard of stays, unless it is one of those `settled`.
+    """
     failed = []
-    for root, content in contents.items():
+    for root in _roots_here(catalog, host, roots):
         # What another epoch mirrored there may name holds that this catalog has never heard of: it stays.
         if problem := problem_with(host, catalog, root):
             failed.append(f"{root.name} ({problem})")
             continue
         try:
-            host.mirror(root.path, MIRROR_TOPIC, content)
+            _write(catalog, host, root, settled=settled)
         except HostFailure as failure:
             failed.append(f"{root.name} ({failure.message})")
     if failed:
@@ -101,8 +151,11 @@ def mirror_holds(catalog: Catalog, host: Host, roots: Iterable[Root]) -> None:
         )
 
 
-def holds_below(reading: Reading, root: Root) -> bytes:
-    """Return what `.artifactctl/holds.json` says: each hold in force with the paths it covers below the root."""
+def holds_below(reading: Reading, root: Root, *, kept: Iterable[MirroredHold] = ()) -> bytes:
+    """Return what `.artifactctl/holds.json` says: each hold in force with the paths it covers below the root.
+
+    `kept` are holds that stand there already and are not this catalog's to drop.
+    """
     places: dict[int, list[bytes]] = {}
     for artifact in reading.artifacts():
         for replica in artifact.replicas:
@@ -113,7 +166,7 @@ def holds_below(reading: Reading, root: Root) -> bytes:
         for hold in reading.holds()
         if hold.artifact_id in places
     ]
-    return dump("holds", {"holds": holds}).encode("utf-8")
+    return dump("holds", {"holds": [*holds, *(dict(hold.told) for hold in kept)]}).encode("utf-8")
 
 
 def _roots_of(artifact: Artifact) -> list[Root]:

@@ -1,7 +1,7 @@
 """What the lineage says about a removal: who depends on it, how it could be built again, what replaces it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from artifactctl.catalog import Reading
@@ -18,10 +18,12 @@ class Freshness:
     """Which fingerprints were seen on disk just now, by replica id: of those that are whole as the catalog has them.
 
     A verification counts only while the content is what was verified, an input only while it is there; the catalog's
-    own record makes neither true by itself.
+    own record makes neither true by itself. What somebody could be writing to has no fingerprint here: `doubts` says
+    who, or why that is not known.
     """
 
     fingerprints: Mapping[int, str]
+    doubts: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
     def as_recorded(cls, replicas: Iterable[Replica]) -> "Freshness":
@@ -31,6 +33,10 @@ class Freshness:
     def is_there(self, replica: Replica) -> bool:
         """Whether the replica is live and lies on disk just now, with every member the catalog knows."""
         return replica.state in _COUNTS and replica.replica_id in self.fingerprints
+
+    def doubt(self, replicas: Iterable[Replica]) -> str:
+        """Return why the first of the replicas that may be changing right now proves nothing, "" when none is."""
+        return next((self.doubts[r.replica_id] for r in replicas if r.replica_id in self.doubts), "")
 
     def is_verified(self, replica: Replica) -> bool:
         """Whether the replica is live and passed `verify` on exactly what lies there now."""
@@ -74,6 +80,7 @@ def dependents_of(reading: Reading, artifact: Artifact, *, fresh: Freshness, now
                 living=needs_bytes,
                 finished=_is_finished(reading, child),
                 verified=any(fresh.is_verified(r) for r in child.replicas),
+                doubt=fresh.doubt(child.replicas),
                 leased=bool(reading.leases(now, artifact_ids=ids)),
                 held=bool(reading.holds(artifact_ids=ids)),
             )
@@ -100,7 +107,11 @@ def recipe_of(reading: Reading, artifact: Artifact, *, fresh: Freshness) -> Reci
             continue
         kinds.add(parent.kind)
         living = any(fresh.is_there(r) for r in parent.replicas)
-        inputs.append(RecipeInput(name=parent.name, role=edge.role, living=living, in_same_plan=False))
+        inputs.append(
+            RecipeInput(
+                name=parent.name, role=edge.role, living=living, in_same_plan=False, doubt=fresh.doubt(parent.replicas)
+            )
+        )
     if not inputs:
         return None
     complete = names_its_ingredients(artifact.kind, kinds)
@@ -121,6 +132,7 @@ def successor_of(reading: Reading, artifact: Artifact, *, fresh: Freshness) -> S
         living=any(r.state in _COUNTS for r in successor.replicas),
         verified=any(fresh.is_verified(r) for r in successor.replicas),
         in_same_plan=False,
+        doubt=fresh.doubt(successor.replicas),
     )
 
 

@@ -1,5 +1,6 @@
 """What the catalog knows about a target before it is walked."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from artifactctl.catalog import Catalog
@@ -24,6 +25,7 @@ class KnownCopies:
 
     def __init__(self, catalog: Catalog, target: Target) -> None:
         self._copies: dict[bytes, KnownCopy] = {}
+        self._names: dict[bytes, list[bytes]] = defaultdict(list)
         with catalog.reading() as reading:
             artifacts = list(reading.artifacts_below(target.root.root_id, target.relative))
             artifacts += reading.artifacts(state=ReplicaState.MISSING)
@@ -32,6 +34,9 @@ class KnownCopies:
                 artifacts += [here] if here is not None else []
         for artifact in artifacts:
             self._add(artifact, target)
+        for relative in self._copies:
+            folder, _, name = relative.rpartition(b"/")
+            self._names[folder].append(name)
 
     def _add(self, artifact: Artifact, target: Target) -> None:
         for replica in artifact.replicas:
@@ -48,6 +53,10 @@ class KnownCopies:
     def all(self) -> Iterator[tuple[bytes, KnownCopy]]:
         """Yield every copy with its path."""
         yield from self._copies.items()
+
+    def names_in(self, folder: bytes) -> frozenset[bytes]:
+        """Return the names directly in a folder at which copies are."""
+        return frozenset(self._names.get(folder, ()))
 
     def sighting(self, relative: bytes) -> Sighting | None:
         """Return the copy at the path as recognition takes it."""

@@ -1,26 +1,23 @@
-"""Holds that stand in a root's own folder and that this catalog has never heard of: placed again, never forgotten."""
+"""Holds that stand in a root's own folder, and which of them this catalog has never heard of: never forgotten."""
 
 import base64
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from artifactctl import audit
-from artifactctl.catalog import Catalog, PathTaken, Reading
+from artifactctl.catalog import Reading
 from artifactctl.domain.artifacts import Artifact, ReplicaState, Root
-from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.errors import HostFailure
 from artifactctl.hosts.protocol import Host
-from artifactctl.inventory.acting import Acting
-from artifactctl.inventory.failures import NothingThere
-from artifactctl.inventory.holding import MIRROR_TOPIC
-from artifactctl.inventory.registering import Statement, register
+
+MIRROR_TOPIC = "holds"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MirroredHold:
-    """A hold as a root tells it; `paths` are those it covers, relative to the root."""
+    """A hold as a root tells it; `paths` are those it covers, relative to the root, `told` is the JSON it stands in."""
 
     name: str
     reason: str
@@ -28,6 +25,7 @@ class MirroredHold:
     placed_at: datetime
     until: datetime | None
     paths: tuple[bytes, ...]
+    told: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
 
 def read_holds(host: Host, root: Root) -> tuple[MirroredHold, ...]:
@@ -46,7 +44,7 @@ def read_holds(host: Host, root: Root) -> tuple[MirroredHold, ...]:
 
 
 def unknown_holds(reading: Reading, root: Root, told: tuple[MirroredHold, ...]) -> tuple[MirroredHold, ...]:
-    """Return those that the catalog does not have on the artifact that they cover."""
+    """Return those that the catalog does not have on the artifact that they cover, and did not release either."""
     return tuple(hold for hold in told if not _is_known(reading, root, hold))
 
 
@@ -76,50 +74,7 @@ def holds_nobody_knows(host: Host, reading: Reading) -> tuple[tuple[str, Mirrore
     return tuple(found)
 
 
-def place_again(host: Host, catalog: Catalog, root: Root, hold: MirroredHold, *, acting: Acting) -> str:
-    """Place the hold on what it covers and return one sentence; what is there and was never registered is, first."""
-    kept = _covered(host, catalog, root, hold, acting=acting)
-    with catalog.writing(acting.actor, acting.now) as writing:
-        if kept is not None:
-            writing.place_hold(
-                kept.artifact_id,
-                reason=hold.reason,
-                until=hold.until,
-                placed_by=hold.actor,
-                placed_at=hold.placed_at,
-            )
-        entry = acting.entry(
-            AuditAction.HOLD_FOUND_AGAIN if kept is not None else AuditAction.HOLD_WITHOUT_OBJECT,
-            artifact=kept.name if kept is not None else hold.name,
-            path=root.path.rstrip(b"/") + b"/" + hold.paths[0] if hold.paths else root.path,
-            reason=hold.reason,
-            evidence={"placed_by": hold.actor, "placed_at": hold.placed_at.isoformat(), "root": root.name},
-        )
-        audit.append(writing.connection, entry)
-    if kept is None:
-        return f"{hold.name}: was held ({hold.reason}), and nothing of it is there any more"
-    return f"{kept.name}: held again for {hold.actor}: {hold.reason}"
-
-
-def _covered(host: Host, catalog: Catalog, root: Root, hold: MirroredHold, *, acting: Acting) -> Artifact | None:
-    with catalog.reading() as reading:
-        known = _artifact_of(reading, root, hold)
-        name = hold.name if reading.artifact(hold.name) is None else ""
-    if known is not None:
-        return known
-    for relative in hold.paths:
-        path = root.path.rstrip(b"/") + b"/" + relative
-        try:
-            return register(host, catalog, path, Statement(name=name), now=acting.now, actor=acting.actor)
-        except NothingThere:
-            continue
-        except PathTaken:  # the artifact around it, which this catalog knows, has it among its members
-            with catalog.reading() as reading:
-                return reading.artifacts_above(root.root_id, relative)[-1]
-    return None
-
-
-def _artifact_of(reading: Reading, root: Root, hold: MirroredHold) -> Artifact | None:
+def artifact_under(reading: Reading, root: Root, hold: MirroredHold) -> Artifact | None:
     for relative in hold.paths:
         found = reading.artifact_at(root.root_id, relative)
         if found is not None:
@@ -133,11 +88,14 @@ def _artifact_of(reading: Reading, root: Root, hold: MirroredHold) -> Artifact |
 
 
 def _is_known(reading: Reading, root: Root, hold: MirroredHold) -> bool:
-    artifact = _artifact_of(reading, root, hold)
+    mine = (hold.reason, hold.actor, hold.placed_at)
+    if any((past.reason, past.actor, past.placed_at) == mine for past in reading.released_holds()):
+        return True
+    artifact = artifact_under(reading, root, hold)
     if artifact is None:
         return False
     return any(
-        (known.reason, known.actor, known.placed_at) == (hold.reason, hold.actor, hold.placed_at)
+        (known.reason, known.actor, known.placed_at) == mine
         for known in reading.holds(artifact_ids=(artifact.artifact_id,))
     )
 
@@ -150,6 +108,7 @@ def _hold(told: dict[str, Any]) -> MirroredHold:
         placed_at=datetime.fromisoformat(told["placed_at"]),
         until=datetime.fromisoformat(told["until"]) if told["until"] else None,
         paths=tuple(_path(place) for place in told["paths"]),
+        told=told,
     )
 
 

@@ -25,6 +25,7 @@ from artifactctl.domain.artifacts import Reservation, Root
 from artifactctl.domain.errors import UsageError
 from artifactctl.domain.observation import VolumeUsage
 from artifactctl.hosts.protocol import Host
+from artifactctl.inventory.candidates import trust_here
 from artifactctl.inventory.finding import find_artifact
 from artifactctl.inventory.finished_runs import finished_runs
 from artifactctl.inventory.giving_up import reclaim_candidates
@@ -61,7 +62,8 @@ class PlanningWorld:
         """Return what could be given up there."""
         if self.reading is None:
             return ()
-        return reclaim_candidates(self.reading, usage.filesystem_uuid, policy=self.policy, now=self.now)
+        trust = trust_here(self.host, self.reading, now=self.now)
+        return reclaim_candidates(self.reading, usage.filesystem_uuid, policy=self.policy, trust=trust, now=self.now)
 
     def tokens_of(self, word: str) -> int:
         """Return the tokens of a corpus or of hidden states; UsageError when nobody counted them."""

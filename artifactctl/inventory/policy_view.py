@@ -1,6 +1,8 @@
 """The catalog as policies see it: every fact of every artifact that a policy may have something to say about."""
 
-from collections.abc import Collection, Iterable
+import gc
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 
 from artifactctl.catalog import Reading
@@ -19,4 +21,17 @@ def view_for(
 ) -> CatalogueView:
     """Return the artifacts that any of the policies may match at any instant from `now` to `until`."""
     scope = scope_of(policies, now=now, until=until)
-    return CatalogueView(artifacts=reading.policy_facts(scope, also=also, now=now), taken_at=now)
+    with _without_garbage_collection():
+        return CatalogueView(artifacts=reading.policy_facts(scope, also=also, now=now), taken_at=now)
+
+
+@contextmanager
+def _without_garbage_collection() -> Iterator[None]:
+    """Millions of values come into being and none of them refers back: looking for cycles takes a third of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

@@ -2,7 +2,9 @@
 
 import posixpath
 import uuid
+from collections.abc import Mapping
 from datetime import datetime
+from types import MappingProxyType
 
 from artifactctl import audit
 from artifactctl.catalog import Catalog, Reading, Writing
@@ -15,9 +17,10 @@ from artifactctl.domain.ledger import KnownHost, KnownVolume
 from artifactctl.domain.observation import VolumeUsage
 from artifactctl.domain.operations import JournalEvent
 from artifactctl.domain.text import display_path
-from artifactctl.hosts.protocol import Host, Marker
+from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.failures import RootInUse, RootTaken, UnfitRoot
 from artifactctl.inventory.machines import roots_here, this_machine
+from artifactctl.inventory.marking import known_again, marker_for, own_marker, subvolume_evidence
 from artifactctl.inventory.naming import LONGEST_NAME
 from artifactctl.inventory.targets import is_file
 
@@ -54,15 +57,15 @@ def add_root(
     with catalog.reading() as reading:
         known = overlapping(reading, absolute, machine)
     refuse_inside_another(host, absolute)
-    marker = _own_marker(host, catalog, absolute, usage=usage, inode=identity.inode)
+    marker = own_marker(host, catalog, absolute, identity)
     if known is not None:
-        return _known_again(host, catalog, known, marker, usage=usage, inode=identity.inode)
+        return known_again(host, catalog, known, marker, identity)
     root_id = marker.root_id if marker is not None else str(uuid.uuid4())
     chosen = check_root_name(name or _name_from(absolute))
     with catalog.reading() as reading:
         _require_free_name(reading, chosen, root_id)
     if marker is None:
-        host.write_marker(absolute, _marker(catalog, root_id, chosen, usage, identity.inode))
+        host.write_marker(absolute, marker_for(catalog, root_id, chosen, identity))
     with catalog.writing(actor, now) as writing:
         known_host = this_machine(writing, machine)
         root = Root(
@@ -77,7 +80,8 @@ def add_root(
         )
         added = writing.add_root(root)
         writing.record_volume(_volume(usage, known_host, now))
-        _audit(writing, AuditAction.ROOT_ADD, added, host=machine.hostname, reason=attestation)
+        told = subvolume_evidence(identity)
+        _audit(writing, AuditAction.ROOT_ADD, added, host=machine.hostname, reason=attestation, told=told)
     return added
 
 
@@ -105,12 +109,18 @@ def fit_path(host: Host, path: bytes, *, homes: tuple[bytes, ...]) -> bytes:
 
 
 def _refuse_system_folder(absolute: bytes, homes: tuple[bytes, ...]) -> None:
+    why = why_never(absolute, homes=homes)
+    if why:
+        raise UnfitRoot(f"{display_path(absolute)} {why}", remedy="give a folder of your data")
+
+
+def why_never(absolute: bytes, *, homes: tuple[bytes, ...]) -> str:
+    """Return why a folder can neither be a managed root nor be removed, "" when nothing about its place forbids it."""
     inside = any(absolute == top or absolute.startswith(top + b"/") for top in NEVER_INSIDE)
     if absolute in NEVER or inside:
-        raise UnfitRoot(f"{display_path(absolute)} belongs to the system", remedy="give a folder of your data")
+        return "belongs to the system"
     is_home = absolute in homes or absolute in _HOMES or posixpath.dirname(absolute) == b"/home"
-    if is_home:
-        raise UnfitRoot(f"{display_path(absolute)} is a home directory itself", remedy="give a folder inside of it")
+    return "is a home directory itself" if is_home else ""
 
 
 def _name_from(absolute: bytes) -> str:
@@ -160,53 +170,10 @@ def refuse_inside_another(host: Host, absolute: bytes) -> None:
         above = posixpath.dirname(above)
 
 
-def _own_marker(host: Host, catalog: Catalog, absolute: bytes, *, usage: VolumeUsage, inode: int) -> Marker | None:
-    """Return the marker that this catalog left here before; RootTaken when another's is there."""
-    marker = host.read_marker(absolute)
-    if marker is None:
-        return None
-    if marker.catalog_id != catalog.lineage_id:
-        raise RootTaken(
-            f"{display_path(absolute)} is managed as {marker.name} by another catalog ({marker.catalog_id})",
-            remedy="use that catalog with --catalog; a folder has one catalog",
-        )
-    if marker.filesystem_uuid != usage.filesystem_uuid or marker.inode != inode:
-        raise RootTaken(
-            f"{display_path(absolute)} is a copy of the root {marker.name}: its marker was made on another folder",
-            remedy="remove .artifactctl from the copy if its content is not managed elsewhere",
-        )
-    return marker
-
-
-def _known_again(
-    host: Host, catalog: Catalog, known: Root, marker: Marker | None, *, usage: VolumeUsage, inode: int
-) -> Root:
-    """Return the root that the folder is already, with its marker written anew where that was removed."""
-    if (known.filesystem_uuid, known.inode) != (usage.filesystem_uuid, inode):
-        raise RootTaken(
-            f"{display_path(known.path)} was added as {known.name}, and is another filesystem or folder now",
-            remedy=f"mount what was there, or `artifactctl root forget {known.name}` first",
-        )
-    if marker is None:
-        host.write_marker(known.path, _marker(catalog, known.root_id, known.name, usage, inode))
-    return known
-
-
 def _require_free_name(reading: Reading, name: str, root_id: str) -> None:
     holder = reading.root(name)
     if holder is not None and holder.root_id != root_id:
         raise RootTaken(f"the root {name} is at {display_path(holder.path)}", remedy="give it another name with --name")
-
-
-def _marker(catalog: Catalog, root_id: str, name: str, usage: VolumeUsage, inode: int) -> Marker:
-    return Marker(
-        root_id=root_id,
-        name=name,
-        catalog_id=catalog.lineage_id,
-        catalog_epoch=catalog.epoch,
-        filesystem_uuid=usage.filesystem_uuid,
-        inode=inode,
-    )
 
 
 def _volume(usage: VolumeUsage, host: KnownHost, now: datetime) -> KnownVolume:
@@ -251,7 +218,15 @@ def forget_root(host: Host, catalog: Catalog, name: str, *, now: datetime, actor
     return root
 
 
-def _audit(writing: Writing, action: AuditAction, root: Root, *, host: str, reason: str = "") -> None:
+def _audit(
+    writing: Writing,
+    action: AuditAction,
+    root: Root,
+    *,
+    host: str,
+    reason: str = "",
+    told: Mapping[str, str] = MappingProxyType({}),
+) -> None:
     audit.append(
         writing.connection,
         AuditEntry(
@@ -261,6 +236,6 @@ def _audit(writing: Writing, action: AuditAction, root: Root, *, host: str, reas
             action=action,
             path=root.path,
             reason=reason,
-            evidence={"root_id": root.root_id, "name": root.name, "filesystem_uuid": root.filesystem_uuid},
+            evidence={"root_id": root.root_id, "name": root.name, "filesystem_uuid": root.filesystem_uuid, **told},
         ),
     )

@@ -7,6 +7,7 @@ the root until a person confirms it: `artifactctl doctor --repair`.
 from artifactctl.catalog import Catalog
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.errors import HostFailure, Refused
+from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Host, Marker
 
 
@@ -30,12 +31,24 @@ def why_read_only(marker: Marker | None, *, catalog_id: str, epoch: int) -> str:
     return ""
 
 
+def remedy_for(marker: Marker | None, root: Root) -> str:
+    """Return what to type where a root's marker does not let the catalog act."""
+    if marker is None:
+        shown = display_path(root.path)
+        return f"mount its volume; if its .artifactctl folder was removed, `artifactctl root add {shown}` makes it anew"
+    return "`artifactctl doctor` explains it; `artifactctl doctor --repair` confirms a restored catalog"
+
+
 def problem_with(host: Host, catalog: Catalog, root: Root) -> str:
     """Return why the catalog may not write below the root as it is now, "" when it may."""
     try:
-        marker = host.read_marker(root.path)
+        marker, found = host.read_marker(root.path), host.identity(root.path)
     except HostFailure as failure:
         return failure.message
+    if marker is not None and (found is None or not marker.lies_at(found)):
+        return (
+            f"{display_path(root.path)} is not provably the folder that was marked: a copy or a snapshot of it, perhaps"
+        )
     return why_read_only(marker, catalog_id=catalog.lineage_id, epoch=catalog.look_up_epoch())
 
 
@@ -45,5 +58,5 @@ def require_in_charge(host: Host, catalog: Catalog, root: Root) -> None:
     if problem:
         raise NotInCharge(
             f"nothing is changed below the root `{root.name}`: {problem}",
-            remedy="`artifactctl doctor` explains it; `artifactctl doctor --repair` confirms a restored catalog",
+            remedy=remedy_for(host.read_marker(root.path), root),
         )

@@ -17,7 +17,8 @@ from artifactctl.recognition.open_artifact import OpenArtifact
 from artifactctl.recognition.recognisers import recognise_file, recognise_folder
 from artifactctl.recognition.seen import join
 from artifactctl.recognition.sightings import Sighting
-from artifactctl.recognition.survey import ArtifactEnded, Belonging, FolderSurveyed, SortedEntry, survey
+from artifactctl.recognition.sorting import Belonging, SortedEntry
+from artifactctl.recognition.survey import ArtifactEnded, FolderSurveyed, survey
 from artifactctl.recognition.views import FolderView
 
 
@@ -67,6 +68,10 @@ class Stocktaking:
         if self._declared is not None and self._declared.relative == relative:
             return None
         return self._known.sighting(relative)
+
+    def names_in(self, folder: bytes) -> frozenset[bytes]:
+        """Return the names in the folder at which the catalog has something."""
+        return self._known.names_in(folder)
 
     def has_members_below(self, artifact: bytes, folder: bytes) -> bool:
         """Whether catalogued members of the artifact lie in the folder, which the walk has just reached."""

@@ -93,7 +93,9 @@ def _new_root(path: bytes, roots: tuple[Root, ...]) -> bytes:
     """Return the folder around the path, or the path itself where that folder would overlap a root."""
     parent = _parent(path)
     inside = parent.rstrip(b"/") + b"/"
-    return path if any(root.path.startswith(inside) for root in roots) else parent
+    if parent == b"/" or any(root.path.startswith(inside) for root in roots):
+        return path
+    return parent
 
 
 def _parent(path: bytes) -> bytes:
@@ -121,3 +123,8 @@ def require_recorded_volume(host: Host, root: Root, *, catalog_id: str) -> None:
     identity = host.identity(root.path)
     if identity is None or identity.inode != root.inode:
         raise NotTheRecordedVolume(f"the root {root.name} is not the folder that was added", remedy=remedy)
+    if not marker.lies_at(identity):
+        raise NotTheRecordedVolume(
+            f"the root {root.name} is not provably the folder that was added: a copy or a snapshot of it, perhaps",
+            remedy=remedy,
+        )

@@ -11,7 +11,9 @@ from artifactctl.catalog import Catalog
 from artifactctl.catalog.failures import UnknownObject
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, VerifyLevel
 from artifactctl.domain.audit import AuditAction
+from artifactctl.domain.contents import ContentLook
 from artifactctl.domain.errors import HostFailure
+from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.text import display_path
 from artifactctl.domain.verification import VerifyResult
 from artifactctl.hosts.protocol import Host
@@ -22,6 +24,7 @@ from artifactctl.inventory.finding import find_artifact
 from artifactctl.inventory.headers import Found, inspect_members
 from artifactctl.inventory.recording import CatalogRecorder
 from artifactctl.inventory.targets import local_roots, require_recorded_volume
+from artifactctl.inventory.writers import everybody_was_asked, why_it_may_change
 
 MOST_PROBLEMS = 50
 """Problems beyond are counted, not listed."""
@@ -100,6 +103,7 @@ def _verify_copy(
     found = Found()
     fingerprint = ""
     try:
+        problems += _who_is_writing(host, replica)
         copy = read_copy(host, catalog, artifact, replica)
         fingerprint = copy.fingerprint
         problems += copy.problems
@@ -108,7 +112,8 @@ def _verify_copy(
             problems += [*found.problems, *compare_with_declared(artifact, replica, found)]
         if level is VerifyLevel.DIGESTS and not copy.problems:
             problems += check_digests(host, catalog, artifact, copy, now=now, actor=actor, progress=progress)
-        problems += _changed_meanwhile(host, catalog, artifact, replica, copy)
+        if not problems:
+            problems += _changed_meanwhile(host, replica, copy)
     except HostFailure as failure:
         problems.append(failure.message)
     result = VerifyResult(
@@ -124,13 +129,26 @@ def _verify_copy(
     return result
 
 
-def _changed_meanwhile(
-    host: Host, catalog: Catalog, artifact: Artifact, replica: Replica, before: Copy
-) -> tuple[str, ...]:
-    after = read_copy(host, catalog, artifact, replica)
-    if after.fingerprint == before.fingerprint:
-        return ()
-    return (f"{display_path(replica.relative)} changed while it was being verified",)
+def _who_is_writing(host: Host, replica: Replica) -> tuple[str, ...]:
+    """Return why the content may change while it is read, and after that without a trace; () when it cannot."""
+    return _doubt(host, replica, host.contents(replica.root, _target(replica)))
+
+
+def _changed_meanwhile(host: Host, replica: Replica, before: Copy) -> tuple[str, ...]:
+    after = host.contents(replica.root, _target(replica))
+    if after.problems or after.fingerprint != before.fingerprint:
+        return (f"{display_path(replica.relative)} changed while it was being verified",)
+    return _doubt(host, replica, after)
+
+
+def _doubt(host: Host, replica: Replica, seen: ContentLook) -> tuple[str, ...]:
+    attested = everybody_was_asked(replica.root, host.identify().hostname)
+    doubt = why_it_may_change(seen.writers, attested=attested) if seen.is_there else ""
+    return (f"nothing is verified while it may be changing: {doubt}",) if doubt else ()
+
+
+def _target(replica: Replica) -> ManagedPath:
+    return ManagedPath(root=replica.root.path, relative=replica.relative)
 
 
 def _shortened(problems: list[str]) -> tuple[str, ...]:

@@ -59,6 +59,8 @@ class Facts:
     @property
     def tags(self) -> frozenset[str]:
         """The words of the label `tags` (separated by commas), and the labels that have no value."""
+        if not any(key == "tags" or not value for key, value in self.labels):
+            return frozenset()
         words = [word.strip() for key, value in self.labels if key == "tags" for word in value.split(",")]
         return frozenset(word for word in (*words, *(key for key, value in self.labels if not value)) if word)
 

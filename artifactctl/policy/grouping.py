@@ -25,8 +25,6 @@ _READERS: Mapping[str, Callable[[Facts], str]] = {
     "folder": lambda facts: facts.path.rpartition("/")[0],
 }
 LABELS = "labels."
-GROUP_FIELDS = (*_READERS, LABELS)
-"""What `group_by` may name; `labels.` stands for `labels.KEY`."""
 
 
 def group_of(facts: Facts, group_by: Key) -> Key:
@@ -89,15 +87,15 @@ def metric_of(facts: Facts, metric: str) -> float | None:
 
 def _grouped(members: Iterable[Facts], group_by: Key) -> tuple[Sentences, dict[Key, list[Facts]]]:
     """Return what belongs to no group and why, and the groups."""
-    readers = [(field, _reader(field)) for field in group_by]
+    readers = [_reader(field) for field in group_by]
     groups: dict[Key, list[Facts]] = defaultdict(list)
     nowhere: Sentences = {}
     for facts in members:
-        values = tuple(read(facts) for _, read in readers)
-        if all(values):
+        values = tuple([read(facts) for read in readers])
+        if "" not in values:
             groups[values].append(facts)
         else:
-            missing = [field for (field, _), value in zip(readers, values, strict=True) if not value]
+            missing = [field for field, value in zip(group_by, values, strict=True) if not value]
             nowhere[facts.artifact_id] = f"{', '.join(missing)} missing"
     return nowhere, groups
 

@@ -5,7 +5,7 @@ What the values mean together is `ruleset.py`; `meaning.py` leads from here to t
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from artifactctl.policy import words
 from artifactctl.policy.fixtures import TestEntry
@@ -16,6 +16,9 @@ Description = Annotated[str, Field(description="What it is for, in plain words."
 Count = Annotated[int, Field(ge=1)]
 Cap = Annotated[int, Field(ge=0)]
 PolicyName = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+_SAYS_SOMETHING = ConfigDict(json_schema_extra={"minProperties": 1})
 
 
 class Defaults(Section):
@@ -58,6 +61,8 @@ class Limits(Section):
 class Tags(Section):
     """Tags an artifact must carry; patterns."""
 
+    model_config = _SAYS_SOMETHING
+
     any_of: words.Patterns | None = Field(default=None, alias="any", description="At least one of these.")
     all_of: words.Patterns | None = Field(default=None, alias="all", description="Every one of these.")
 
@@ -70,6 +75,8 @@ class Tags(Section):
 
 class Match(Section):
     """Conditions that must all hold. Names, paths, tags and label values are patterns: `*` `**` `?`."""
+
+    model_config = _SAYS_SOMETHING
 
     kind: words.Kinds | None = Field(default=None, description="One of these kinds.")
     name: words.Patterns | None = Field(default=None, description="The artifact's name.")

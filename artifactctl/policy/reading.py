@@ -8,17 +8,17 @@ default. So another file never loosens anything, and the order in which files ar
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from pydantic import ValidationError
 
 from artifactctl.domain.errors import UsageError
 from artifactctl.policy import meaning
 from artifactctl.policy.complaints import emptiness, findings_of
-from artifactctl.policy.documents import Document, read_document
+from artifactctl.policy.documents import Document, Path, read_document
 from artifactctl.policy.findings import Code, Finding, Level, PolicyUnusable, finding, in_order
 from artifactctl.policy.language import PolicyDocument
-from artifactctl.policy.ruleset import Limits, Policy, Protect, Rule
+from artifactctl.policy.ruleset import Limits, Place, Policy, Protect, Rule
 
 MIN_AGE = timedelta(0)
 QUIET_TIME = timedelta(minutes=15)
@@ -50,9 +50,30 @@ class PolicyFiles:
     policy: Policy | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryPlaces:
+    """Where one protect or rule stands, and what is in it."""
+
+    document: Document
+    path: Path
+
+    @property
+    def name(self) -> Place:
+        """Where its name stands."""
+        return self.of("name")
+
+    def of(self, *keys: str) -> Place:
+        """Return where a key in it stands."""
+        return self.document.place((*self.path, *keys))
+
+
 def load_policy(files: Sequence[tuple[str, str | bytes]]) -> Policy:
     """Return what the files (name, content) mean together; PolicyUnusable lists what is wrong with them."""
-    read = read_policy(files)
+    return usable(read_policy(files))
+
+
+def usable(read: PolicyFiles) -> Policy:
+    """Return what the files mean together; PolicyUnusable lists what is wrong with them."""
     if read.policy is None:
         raise PolicyUnusable([item for item in read.findings if item.level is Level.ERROR])
     return read.policy
@@ -86,21 +107,29 @@ def read_file(name: str, content: str | bytes) -> PolicyFile:
     return PolicyFile(document=document, written=None if problems else written, findings=in_order(problems))
 
 
+def places_of(read: PolicyFiles, section: Literal["protect", "rules"]) -> tuple[EntryPlaces, ...]:
+    """Return where the entries of a section stand, in the order in which the merged policy has them."""
+    return tuple(entry for file in read.files for entry in _entries(file, section))
+
+
+def _entries(file: PolicyFile, section: Literal["protect", "rules"]) -> Iterable[EntryPlaces]:
+    written = file.written
+    count = len(written.protect if section == "protect" else written.rules) if written else 0
+    return (EntryPlaces(document=file.document, path=(section, index)) for index in range(count))
+
+
 def _named_twice(files: Iterable[PolicyFile]) -> Iterable[Finding]:
     """Yield a finding for every protect and every rule whose name another one of them has."""
-    seen: dict[tuple[str, str], str] = {}
+    seen: dict[tuple[str, str], Place] = {}
     for file in files:
         if file.written is None:
             continue
-        names = {
-            "protect": [entry.name for entry in file.written.protect],
-            "rules": [entry.name for entry in file.written.rules],
-        }
-        for section, index, name in [(key, at, name) for key in names for at, name in enumerate(names[key])]:
-            place = file.document.place((section, index, "name"))
-            first = seen.setdefault((section, name), str(place))
-            if first != str(place):
-                what = "protect" if section == "protect" else "rule"
+        names = [("protect", index, entry.name) for index, entry in enumerate(file.written.protect)]
+        names += [("rule", index, entry.name) for index, entry in enumerate(file.written.rules)]
+        for what, index, name in names:
+            place = file.document.place(("protect" if what == "protect" else "rules", index, "name"))
+            first = seen.setdefault((what, name), place)
+            if first != place:
                 message = f"a {what} called `{name}` stands at {first} already; every one needs its own name"
                 yield finding(place, Code.YAML, message)
 

@@ -38,11 +38,11 @@ def _kept(rule: Rule, because: str, sentence: str) -> Decision:
 
 
 def _kept_of_groups(keep: Keep, members: Sequence[Facts]) -> tuple[tuple[str, Sentences], ...]:
-    found = []
-    if keep.last is not None:
-        found.append(("keep.last", kept_last(keep.last, members)))
+    found = []  # what is among the best is told as that: it stays when newer ones come
     if keep.best is not None:
         found.append(("keep.best", kept_best(keep.best, members)))
+    if keep.last is not None:
+        found.append(("keep.last", kept_last(keep.last, members)))
     return tuple(found)
 
 

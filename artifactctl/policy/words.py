@@ -91,7 +91,7 @@ def _text_schema(pattern: str, *examples: str) -> WithJsonSchema:
 _SIZE_PATTERN = r"^ *[0-9]+(\.[0-9]+)? ?([kKmMgGtTpPeE][iI]?)?[bB] *$"
 _DURATION_PATTERN = r"^ *([0-9]+(\.[0-9]+)?(w|d|h|m|min|s))+ *$"
 _PERCENT_PATTERN = r"^ *[0-9]+(\.[0-9]+)? ?% *$"
-_INSTANT_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].+)?$"
+_INSTANT_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].+(Z|[+-][0-9]{2}:?[0-9]{2}))?$"
 _GROUP_PATTERN = r"^(run|kind|root|folder|labels\..+)$"
 _NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 

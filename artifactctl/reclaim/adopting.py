@@ -18,15 +18,16 @@ from artifactctl.catalog import Catalog, create_or_upgrade, open_catalog
 from artifactctl.catalog.copying import copy_catalog
 from artifactctl.domain.artifacts import Artifact, Replica, Root
 from artifactctl.domain.errors import UsageError
-from artifactctl.domain.identity import ManagedPath
+from artifactctl.domain.identity import MARKER_DIRECTORY, QUARANTINE_BESIDE, ManagedPath
 from artifactctl.domain.observation import MarkerState, Observation
 from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Host, Marker, Placement
 from artifactctl.inventory.acting import Acting
+from artifactctl.inventory.failures import UnfitRoot, UnfitTarget
 from artifactctl.inventory.finding import roots_above
 from artifactctl.inventory.machines import this_machine
 from artifactctl.inventory.registering import Statement, register
-from artifactctl.inventory.roots import add_root, fit_path, overlapping, refuse_inside_another
+from artifactctl.inventory.roots import add_root, fit_path, overlapping, refuse_inside_another, why_never
 from artifactctl.reclaim.preparing import live_replica
 
 _MEMORY = Path("/dev/shm")
@@ -98,6 +99,7 @@ def _cover(
     acting: Acting,
 ) -> None:
     """Make the folder around `path` a root of the trial catalog, unless a root covers it already."""
+    _refuse_what_never_goes(path, homes=homes)
     with trial.reading() as reading:
         if roots_above(reading.roots(), path):
             return
@@ -107,7 +109,7 @@ def _cover(
             f"{display_path(path)} goes through the symbolic link {display_path(link)}",
             remedy="give the path without links: `realpath PATH` prints it",
         )
-    parent = fit_path(host, os.path.dirname(absolute), homes=homes)
+    parent = _fit_parent(host, absolute, homes=homes)
     machine, usage, identity = host.identify(), host.usage(parent), host.identity(parent)
     if identity is None:
         raise UsageError(f"{display_path(parent)} is not there", remedy="check the path")
@@ -134,6 +136,31 @@ def _cover(
         filesystem_uuid=usage.filesystem_uuid,
         inode=identity.inode,
     )
+
+
+def _refuse_what_never_goes(path: bytes, *, homes: tuple[bytes, ...]) -> None:
+    """Refuse by the path that was typed, before anything is said about the folder around it. UnfitTarget."""
+    shown = display_path(path)
+    if any(part == MARKER_DIRECTORY or part.startswith(QUARANTINE_BESIDE) for part in path.split(b"/")):
+        raise UnfitTarget(
+            f"{shown} cannot be reclaimed: there artifactctl keeps what is set aside, and its own records",
+            remedy="`artifactctl quarantine ls` shows what is there; `artifactctl quarantine purge NAME` deletes it",
+        )
+    why = why_never(path, homes=homes)
+    if why:
+        raise UnfitTarget(f"{shown} cannot be reclaimed: it {why}", remedy="name a file or folder of your data")
+
+
+def _fit_parent(host: Host, path: bytes, *, homes: tuple[bytes, ...]) -> bytes:
+    """Return the folder around the path; UnfitTarget, naming the path that was typed, when that can be no root."""
+    try:
+        return fit_path(host, os.path.dirname(path), homes=homes)
+    except UnfitRoot as unfit:
+        raise UnfitTarget(
+            f"{display_path(path)} cannot be reclaimed by its path: the folder around it would have to become a "
+            f"managed root, and {unfit.message}",
+            remedy="move it into a folder of your data and reclaim it there",
+        ) from unfit
 
 
 class _MarkedHost:

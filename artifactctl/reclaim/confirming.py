@@ -1,5 +1,7 @@
 """A person takes a restored catalog into force: what happened since the backup is taken in, then the roots are told.
 
+An older file that was copied over the catalog's own is taken into force in the same way, as an epoch of its own.
+
 1. Raise the epoch once more where a root is already at this one: another restored copy may have been confirmed there.
 2. For each root, under its lock: take in what its journal and its mirrors know and this catalog does not.
 3. Write the epoch into the root's marker: from here on this catalog may act there, and no other epoch may.
@@ -17,8 +19,10 @@ from artifactctl.domain.audit import AuditAction, JsonValue
 from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.operations import OperationRecord
 from artifactctl.inventory.acting import Acting
+from artifactctl.inventory.catalog_heads import head_of, roots_ahead, write_head
+from artifactctl.inventory.held_again import place_again
 from artifactctl.inventory.holding import mirror_holds
-from artifactctl.inventory.mirrored_holds import MirroredHold, place_again, read_holds, unknown_holds
+from artifactctl.inventory.mirrored_holds import MirroredHold, read_holds, unknown_holds
 from artifactctl.reclaim.importing import import_operation, import_purge, purged_elsewhere, strangers
 from artifactctl.reclaim.locking import mirror_operations
 from artifactctl.reclaim.workplace import Workplace
@@ -37,10 +41,15 @@ class RootBehind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Awaiting:
-    """What waits for a person's confirmation."""
+    """What waits for a person's confirmation.
+
+    `older_than_seen` are sentences about roots that have seen more of this catalog than there is of it; such a one is
+    not `is_confirmed`, whatever it says of itself.
+    """
 
     epoch: int
     is_confirmed: bool
+    older_than_seen: tuple[str, ...]
     roots: tuple[RootBehind, ...]
     unreachable: tuple[str, ...]
 
@@ -50,18 +59,21 @@ def awaiting(workplace: Workplace) -> Awaiting | None:
     with workplace.catalog.reading() as reading:
         identity = reading.identity()
         roots = reading.roots()
+        ahead = tuple(item.why for item in roots_ahead(workplace.host, reading))
+    is_confirmed = identity.is_confirmed and not ahead
     behind, unreachable = [], []
     for root in roots:
         epoch = _epoch_on(workplace, root)
         if epoch is None:
             unreachable.append(root.name)
-        elif epoch < identity.epoch or not identity.is_confirmed:
+        elif epoch < identity.epoch or not is_confirmed:
             behind.append(_look(workplace, root, epoch))
-    if identity.is_confirmed and not behind:
+    if is_confirmed and not behind:
         return None
     return Awaiting(
         epoch=identity.epoch,
-        is_confirmed=identity.is_confirmed,
+        is_confirmed=is_confirmed,
+        older_than_seen=ahead,
         roots=tuple(behind),
         unreachable=tuple(unreachable),
     )
@@ -74,11 +86,12 @@ def confirm(workplace: Workplace, waiting: Awaiting) -> tuple[str, ...]:
     for behind in waiting.roots:
         lock = workplace.host.lock(behind.root)
         try:
-            done += _take_in(workplace, _look(workplace, behind.root, behind.epoch))
+            found = _look(workplace, behind.root, behind.epoch)
+            done += _take_in(workplace, found)
             _stamp(workplace, behind.root, epoch)
         finally:
             lock.release()
-        mirror_holds(workplace.catalog, workplace.host, [behind.root])
+        mirror_holds(workplace.catalog, workplace.host, [behind.root], settled=found.holds)
         mirror_operations(workplace, [behind.root])
         done.append(f"{behind.root.name}: epoch {epoch} of this catalog is in charge of it")
     acting = _acting(workplace)
@@ -150,6 +163,9 @@ def _stamp(workplace: Workplace, root: Root, epoch: int) -> None:
         raise HostFailure(f"the marker of `{root.name}` went away meanwhile", remedy="artifactctl doctor")
     if marker.catalog_epoch != epoch:
         workplace.host.write_marker(root.path, replace(marker, catalog_epoch=epoch))
+    with workplace.catalog.reading() as reading:
+        head = head_of(reading)
+    write_head(workplace.host, root, head)
 
 
 def _acting(workplace: Workplace) -> Acting:

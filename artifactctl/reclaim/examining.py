@@ -8,7 +8,12 @@ from artifactctl.domain.artifacts import ReplicaState, Root
 from artifactctl.domain.errors import ArtifactctlError, HostFailure
 from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Marker
+from artifactctl.inventory.acting import Acting
 from artifactctl.inventory.candidates import CLOCK_SLACK
+from artifactctl.inventory.catalog_heads import roots_ahead
+from artifactctl.inventory.held_again import place_again
+from artifactctl.inventory.holding import mirror_holds
+from artifactctl.inventory.mirrored_holds import MirroredHold, read_holds, unknown_holds
 from artifactctl.inventory.standing import why_read_only
 from artifactctl.reclaim.importing import import_operation, strangers
 from artifactctl.reclaim.locking import locked_roots, mirror_operations
@@ -41,7 +46,7 @@ def examine(workplace: Workplace) -> tuple[Finding, ...]:
         for root in reachable:
             findings += _missing(workplace, reading, root)
     for root in reachable:
-        findings += _operations(workplace, root)
+        findings += [*_read_only(workplace, root), *_operations(workplace, root), *_holds(workplace, root)]
     return (*findings, *_deleted_but_open(workplace, reachable))
 
 
@@ -54,6 +59,7 @@ def repair(workplace: Workplace) -> tuple[str, ...]:
         items = [item for item in unfinished(workplace, root) if item.step.action is not Action.REPORT_LOST]
         foreign = strangers(workplace, root)
         if not items and not foreign:
+            done += _hold_again(workplace, root)
             continue
         with locked_roots(workplace, [root]):
             names = [import_operation(workplace, root, found) for found in foreign]
@@ -61,7 +67,41 @@ def repair(workplace: Workplace) -> tuple[str, ...]:
         left = {item.found.operation for item in unfinished(workplace, root)}
         done += [item.step.sentence for item in items if item.found.operation not in left]
         done += [f"{name}: taken in; `artifactctl quarantine restore` puts it back" for name in names]
+        done += _hold_again(workplace, root)  # after that: what is held may lie in such a quarantine
     return tuple(done)
+
+
+def _hold_again(workplace: Workplace, root: Root) -> list[str]:
+    """Place what the root says is held and this catalog does not know, then write the root's list anew."""
+    if not _unknown_holds(workplace, root):
+        return []
+    acting = Acting(actor=workplace.actor, host=workplace.host.identify().hostname, now=workplace.clock())
+    with locked_roots(workplace, [root]):
+        found = _unknown_holds(workplace, root)
+        done = [place_again(workplace.host, workplace.catalog, root, hold, acting=acting) for hold in found]
+        mirror_holds(workplace.catalog, workplace.host, [root], settled=found)
+    return done
+
+
+def _unknown_holds(workplace: Workplace, root: Root) -> tuple[MirroredHold, ...]:
+    told = read_holds(workplace.host, root)
+    with workplace.catalog.reading() as reading:
+        return unknown_holds(reading, root, told)
+
+
+def _holds(workplace: Workplace, root: Root) -> Iterator[Finding]:
+    try:
+        found = _unknown_holds(workplace, root)
+    except HostFailure as error:
+        yield Finding(what=error.message, object=f"root {root.name}", remedy=error.remedy)
+        return
+    for hold in found:
+        yield Finding(
+            what=f"{hold.actor} holds it ({hold.reason}) by what its root says, and this catalog does not know of that",
+            object=hold.name,
+            remedy="artifactctl doctor --repair places the hold again",
+            repairable=True,
+        )
 
 
 def _catalog_findings(workplace: Workplace, reading: Reading) -> Iterator[Finding]:
@@ -76,6 +116,14 @@ def _catalog_findings(workplace: Workplace, reading: Reading) -> Iterator[Findin
             what=f"it was restored from a backup (epoch {identity.epoch}) and is not confirmed: nothing is removed",
             object="catalog",
             remedy=CONFIRM,
+            repairable=True,
+        )
+    for ahead in roots_ahead(workplace.host, reading):
+        yield Finding(
+            what=f"it is an older copy of itself, so nothing is removed: {ahead.why}",
+            object="catalog",
+            remedy="put the newer one back, or look at what this one knows (`artifactctl ls`) and confirm it with "
+            "`artifactctl doctor --repair`: links recorded since are lost",
             repairable=True,
         )
     behind = identity.written_at - workplace.clock()
@@ -132,6 +180,16 @@ def _epoch_problem(workplace: Workplace, name: str, marker: Marker) -> Finding |
     older = marker.catalog_epoch < catalog.epoch
     remedy = CONFIRM if older else "use the newer catalog (--catalog); this one stays as it is"
     return Finding(what=problem, object=name, remedy=remedy, repairable=older)
+
+
+def _read_only(workplace: Workplace, root: Root) -> Iterator[Finding]:
+    if workplace.host.usage(root.path).read_only:
+        yield Finding(
+            what=f"{display_path(root.path)} is on a read-only filesystem: nothing below can be set aside, put back or "
+            "purged, and no hold be placed",
+            object=f"root {root.name}",
+            remedy="mount it read-write (the kernel's log says whether an error made it read-only)",
+        )
 
 
 def _missing(workplace: Workplace, reading: Reading, root: Root) -> Iterator[Finding]:

@@ -1,13 +1,17 @@
 """Why an artifact may go or stays, in whatever state it is."""
 
+from artifactctl import audit
+from artifactctl.catalog import Reading
 from artifactctl.domain.artifacts import Artifact, ReplicaState
+from artifactctl.domain.audit import AuditAction, AuditEvent
 from artifactctl.domain.verdicts import Evidence, Verdict, may_remove
 from artifactctl.guards import WAIVABLE
 from artifactctl.reclaim.planning import evidence_about
 from artifactctl.reclaim.preparing import judge_each
-from artifactctl.reclaim.purging import judge_purge
+from artifactctl.reclaim.purging import forecast_purge
 from artifactctl.reclaim.quarantined import in_quarantine
 from artifactctl.reclaim.workplace import Workplace
+from artifactctl.report.instants import format_instant
 from artifactctl.report.why import WhyAnswer
 
 
@@ -23,12 +27,38 @@ def explain_artifact(workplace: Workplace, artifact: Artifact) -> WhyAnswer:
     with workplace.catalog.reading() as reading:
         aside = [item for item in in_quarantine(reading) if item.artifact.artifact_id == artifact.artifact_id]
     if aside:
-        evidence = judge_purge(workplace, aside[0])
+        evidence = forecast_purge(workplace, aside[0]).evidence
         first = f"artifactctl quarantine restore {artifact.name}"
         return _answer(artifact, evidence, standing="it is in quarantine", first=first)
-    states = ", ".join(sorted({r.state.value for r in artifact.replicas})) or "nowhere"
-    gone = Evidence(guard="confined", verdict=Verdict.BLOCKED, reason=f"it has no live copy: it is {states}")
-    return _answer(artifact, (gone,), standing="", first=f"artifactctl audit ls --artifact {artifact.name}")
+    reason = _where_it_went(workplace, artifact)
+    evidence = (Evidence(guard="confined", verdict=Verdict.BLOCKED, reason=reason),)
+    return _answer(artifact, evidence, standing=reason, first=f"artifactctl audit ls --artifact {artifact.name}")
+
+
+def _where_it_went(workplace: Workplace, artifact: Artifact) -> str:
+    states = {replica.state for replica in artifact.replicas}
+    if states == {ReplicaState.GONE}:
+        with workplace.catalog.reading() as reading:
+            event = _purge_of(reading, artifact)
+        if event is not None:
+            since, operation = format_instant(event.entry.at), event.entry.operation
+            return f"it is gone since {since}, purged by operation {operation}"
+        return "it is gone"
+    if states == {ReplicaState.MISSING}:
+        return "it is missing: the last scan found nothing at its place"
+    return f"it has no live copy: it is {', '.join(sorted(state.value for state in states)) or 'nowhere'}"
+
+
+def _purge_of(reading: Reading, artifact: Artifact) -> AuditEvent | None:
+    """Return the event by which its last copy went, None when none is told."""
+    ended = (AuditAction.PURGE_DONE, AuditAction.RECOVER_PURGE, AuditAction.OPERATION_IMPORT)
+    told = [
+        event
+        for operation in reading.operations(artifact_id=artifact.artifact_id)
+        for event in audit.events(reading.connection, operation=operation.operation_id)
+        if event.entry.action in ended
+    ]
+    return max(told, key=lambda event: event.event_id, default=None)
 
 
 def _answer(artifact: Artifact, evidence: tuple[Evidence, ...], *, standing: str, first: str) -> WhyAnswer:

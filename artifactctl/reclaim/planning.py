@@ -6,6 +6,7 @@ from datetime import datetime
 
 from artifactctl.domain.observation import Observation, SharedExtents, TreeSummary
 from artifactctl.domain.plans import PLAN_LIFETIME, Bound, ReclaimPlan, ReclaimStep, Refusal
+from artifactctl.domain.sharing import SharedInode, freed_with_the_last_name
 from artifactctl.domain.verdicts import Evidence, Verdict, may_remove
 from artifactctl.guards import Candidate, Guard, evaluate
 from artifactctl.guards.company import going_with, kept_as_input, without_protect
@@ -53,7 +54,8 @@ def make_plan(
     Two rounds, so that nothing in a plan counts on something else in it: the second round evaluates what the first let
     through, with those names marked as going together; what the second refuses is not offered again. What nobody named
     and another step would be built again from stays: the big derived thing goes, its small input does not. A protect
-    counts in the second round only, so that it never lets anything else go.
+    counts in the second round only, so that it never lets anything else go. Bytes that several steps share by hard
+    links are counted once, with the step that takes the last name.
     """
     waivers = circumstances.waivers
     first = [s for s in subjects if may_remove(evidence_about(guards, _with(s, without_protect(s.candidate)), waivers))]
@@ -70,7 +72,8 @@ def make_plan(
     refused = [_refusal(s, e) for s, e in judged if s not in kept and not (s in first and may_remove(e))]
     refused += [_refusal(s, (_needed_by(inputs[s.candidate.artifact.name]),)) for s in kept]
     if cap_evidence.permits_removal:
-        steps = tuple(_step(s, (*e, cap_evidence)) for s, e in through)
+        shared = freed_with_the_last_name([_shared_inodes(s) for s, _ in through])
+        steps = tuple(_step(s, (*e, cap_evidence), more) for (s, e), more in zip(through, shared, strict=True))
     else:
         refused = [_refusal(s, (*e, cap_evidence)) for s, e in through] + refused
     return ReclaimPlan(
@@ -149,7 +152,11 @@ def _bound(tree: TreeSummary | None) -> Bound:
     return Bound.EXACT if tree is not None and tree.shared_extents is SharedExtents.NONE else Bound.UPPER
 
 
-def _step(subject: Subject, evidence: tuple[Evidence, ...]) -> ReclaimStep:
+def _shared_inodes(subject: Subject) -> tuple[SharedInode, ...]:
+    return subject.observation.tree.shared_inodes if subject.observation.tree is not None else ()
+
+
+def _step(subject: Subject, evidence: tuple[Evidence, ...], freed_with_it_bytes: int) -> ReclaimStep:
     artifact, replica = subject.candidate.artifact, subject.candidate.replica
     tree, identity = subject.observation.tree, subject.observation.identity
     if tree is None or identity is None:
@@ -169,7 +176,7 @@ def _step(subject: Subject, evidence: tuple[Evidence, ...]) -> ReclaimStep:
         files=tree.files,
         apparent_bytes=tree.apparent_bytes,
         allocated_bytes=tree.allocated_bytes,
-        exclusive_bytes=tree.exclusive_bytes,
+        exclusive_bytes=tree.exclusive_bytes + freed_with_it_bytes,
         bound=_bound(tree),
         sibling=subject.sibling,
         evidence=evidence,

@@ -47,7 +47,7 @@ def prepare(workplace: Workplace, wish: Wish, *, looking_at: Callable[[str], Non
         pairs = wish.chosen if rulings is None else _offered(rulings, reading, wish.scope)
         if not pairs:
             raise Refused(
-                f"the policy `{workplace.policy.name}` offers nothing for removal there",
+                "the policy offers nothing for removal there",
                 remedy="name what should go: `artifactctl reclaim NAME --dry-run`; `artifactctl why NAME` explains",
             )
         _one_filesystem(pairs)

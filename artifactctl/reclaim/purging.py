@@ -31,14 +31,23 @@ from artifactctl.reclaim.survey import links_to, look_quarantined, target_of, wi
 from artifactctl.reclaim.workplace import Workplace, must_hold, record
 
 
-def judge_purge(workplace: Workplace, item: Quarantined) -> tuple[Evidence, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PurgeForecast:
+    """What every guard says about a purge now, and what it would free."""
+
+    evidence: tuple[Evidence, ...]
+    expected_freed_bytes: int = 0
+
+
+def forecast_purge(workplace: Workplace, item: Quarantined) -> PurgeForecast:
     """Run every guard on what lies in quarantine; writes nothing."""
     refusal = _never(item)
     if refusal is not None:
-        return (refusal,)
+        return PurgeForecast(evidence=(refusal,))
     seen = look_before_purge(workplace, item)
     with workplace.catalog.reading() as reading:
-        return _judge(workplace, reading, item, seen)
+        evidence = _judge(workplace, reading, item, seen)
+    return PurgeForecast(evidence=evidence, expected_freed_bytes=seen.expected_freed_bytes)
 
 
 def purge_step(workplace: Workplace, item: Quarantined, *, reason: str, lock: RootLock) -> StepResult:
@@ -65,13 +74,23 @@ def purge_step(workplace: Workplace, item: Quarantined, *, reason: str, lock: Ro
         workplace.host.begin_purge(item.replica.root, item.operation.operation_id)
     except HostFailure as error:
         return _ended(item, StepOutcome.FAILED, detail=f"{error.message}; `artifactctl doctor` says what is next")
-    return finish_purge(workplace, item, reason=reason, evidence=evidence)
+    return finish_purge(
+        workplace, item, reason=reason, evidence=evidence, expected_freed_bytes=seen.expected_freed_bytes
+    )
 
 
 def finish_purge(
-    workplace: Workplace, item: Quarantined, *, reason: str, evidence: tuple[Evidence, ...] = ()
+    workplace: Workplace,
+    item: Quarantined,
+    *,
+    reason: str,
+    evidence: tuple[Evidence, ...] = (),
+    expected_freed_bytes: int | None = None,
 ) -> StepResult:
-    """Unlink what is left of a purge that has begun, then write the tombstone; recovery enters here."""
+    """Unlink what is left of a purge that has begun, then write the tombstone; recovery enters here.
+
+    `expected_freed_bytes` is what the last look before it came to; without one the plan's prediction stands.
+    """
     try:
         result = workplace.host.purge(
             item.replica.root,
@@ -87,7 +106,8 @@ def finish_purge(
         writing.change_state(item.replica.replica_id, expected={ReplicaState.PURGING}, to=ReplicaState.GONE)
         writing.update_operation(item.operation.operation_id, state=JournalEvent.PURGED)
         _record(writing, workplace, item, AuditAction.PURGE_DONE, reason, evidence)
-    return _ended(item, StepOutcome.PURGED, evidence=evidence)
+    expected = item.operation.expected_freed_bytes if expected_freed_bytes is None else expected_freed_bytes
+    return _ended(item, StepOutcome.PURGED, evidence=evidence, expected_freed_bytes=expected)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +116,12 @@ class Look:
 
     observation: Observation
     fresh: Freshness
+
+    @property
+    def expected_freed_bytes(self) -> int:
+        """What its purge frees now: other names of its files may have come or gone since the plan."""
+        tree = self.observation.tree
+        return 0 if tree is None else tree.exclusive_bytes
 
 
 def look_before_purge(workplace: Workplace, item: Quarantined) -> Look:
@@ -154,7 +180,12 @@ def _what_is_left(result: PurgeResult) -> str:
 
 
 def _ended(
-    item: Quarantined, outcome: StepOutcome, *, evidence: tuple[Evidence, ...] = (), detail: str = ""
+    item: Quarantined,
+    outcome: StepOutcome,
+    *,
+    evidence: tuple[Evidence, ...] = (),
+    detail: str = "",
+    expected_freed_bytes: int = 0,
 ) -> StepResult:
     return StepResult(
         name=item.artifact.name,
@@ -163,7 +194,7 @@ def _ended(
         path=target_of(item.replica).absolute,
         evidence=evidence,
         detail=detail,
-        expected_freed_bytes=item.operation.expected_freed_bytes if outcome is StepOutcome.PURGED else 0,
+        expected_freed_bytes=expected_freed_bytes,
         allocated_bytes=item.replica.allocated_bytes,
     )
 

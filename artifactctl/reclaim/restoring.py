@@ -24,6 +24,19 @@ _WHY = {
 }
 
 
+_LOST = "`artifactctl doctor` says where it is looked for; nothing more can be done to it from here"
+
+
+def _remedy(item: Quarantined, outcome: PutBack) -> str:
+    if outcome is PutBack.DENIED:
+        return "run the same command with sudo, or as the owner of the folder; a read-only volume must be remounted"
+    if outcome is PutBack.PURGING:
+        return "artifactctl doctor --repair"
+    if outcome in (PutBack.ABSENT, PutBack.REPLACED):
+        return _LOST
+    return f"`artifactctl quarantine restore {item.artifact.name} --to PATH` puts it at another place"
+
+
 def restore_step(
     workplace: Workplace, item: Quarantined, *, to: ManagedPath | None, reason: str, lock: RootLock
 ) -> StepResult:
@@ -51,7 +64,7 @@ def restore_step(
         _still_in_quarantine(workplace, item, place, outcome)
         raise Refused(
             f"{item.artifact.name} was not put back at {display_path(place.absolute)}: {_WHY[outcome]}",
-            remedy=f"`artifactctl quarantine restore {item.artifact.name} --to PATH` puts it at another place",
+            remedy=_remedy(item, outcome),
         )
     return record_restored(workplace, item, place, reason=reason)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from artifactctl.catalog import Reading
 from artifactctl.domain.artifacts import Replica, Root
+from artifactctl.domain.contents import ContentLook
 from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.members import compare_members, member_digest
@@ -45,15 +46,41 @@ def with_drift(host: Host, reading: Reading, replica: Replica, seen: Observation
     """
     if seen.tree is None:
         return seen
-    if replica.member_digest and seen.tree.member_digest == replica.member_digest:
-        return replace(seen, drift=MemberDrift())
+    found = Found(path=seen.path, is_directory=seen.is_directory, member_digest=seen.tree.member_digest)
+    drift = _drift(host, reading, replica, found)
+    return seen if drift is None else replace(seen, drift=drift)
+
+
+def look_at_proof(host: Host, reading: Reading, replica: Replica) -> ContentLook | None:
+    """Look at a replica that a decision rests on; None when it is not there whole, as the catalog has its members."""
+    seen = host.contents(replica.root, target_of(replica))
+    if not seen.is_there or seen.problems:
+        return None
+    found = Found(path=seen.path, is_directory=seen.is_directory, member_digest=seen.member_digest)
+    drift = _drift(host, reading, replica, found)
+    return seen if drift is not None and drift.is_none else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """The members that a look saw, by their digest."""
+
+    path: bytes
+    is_directory: bool
+    member_digest: str
+
+
+def _drift(host: Host, reading: Reading, replica: Replica, seen: Found) -> MemberDrift | None:
+    """Return how what was seen differs from the catalog; None when a second walk does not see the same again."""
+    if replica.member_digest and seen.member_digest == replica.member_digest:
+        return MemberDrift()
     try:
         found = tuple(members_in_order(host.walk(seen.path), is_directory=seen.is_directory))
     except HostFailure:
-        return seen
-    if member_digest(found) != seen.tree.member_digest:
-        return seen
-    return replace(seen, drift=compare_members(reading.members(replica.artifact_id), found))
+        return None
+    if member_digest(found) != seen.member_digest:
+        return None
+    return compare_members(reading.members(replica.artifact_id), found)
 
 
 def links_to(

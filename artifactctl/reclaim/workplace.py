@@ -1,7 +1,7 @@
 """What the acting half of the engine works with: catalog, machine, policy, clock, and somebody who listens."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from artifactctl import audit
@@ -12,11 +12,11 @@ from artifactctl.domain.errors import Refused
 from artifactctl.domain.verdicts import Evidence
 from artifactctl.guards import Guard, standard_guards
 from artifactctl.hosts.protocol import Host, RootLock
-from artifactctl.inventory.candidates import Trust, trust_in
+from artifactctl.inventory.candidates import Trust, trust_here
 from artifactctl.inventory.kinship import Freshness, proofs_to_look_at
-from artifactctl.inventory.mirrored_holds import holds_nobody_knows
+from artifactctl.inventory.writers import everybody_was_asked, why_it_may_change
 from artifactctl.policy.ruleset import Policy
-from artifactctl.reclaim.survey import CatalogStamp, look
+from artifactctl.reclaim.survey import CatalogStamp, look_at_proof
 from artifactctl.report.evidence import evidence_payload
 
 CLEARANCE_LIFETIME = timedelta(minutes=5)
@@ -49,21 +49,28 @@ class Workplace:
 
     def trust(self, reading: Reading) -> Trust:
         """Return what can be relied on now."""
-        known = trust_in(reading, now=self.clock(), hostname=self.host.identify().hostname)
-        return replace(known, holds_in_roots=holds_nobody_knows(self.host, reading))
+        return trust_here(self.host, reading, now=self.clock())
 
     def fresh(self, reading: Reading, subjects: Iterable[tuple[Artifact, Replica]]) -> Freshness:
-        """Look at every replica that decisions about `subjects` rest on, each once."""
+        """Look at every replica that decisions about `subjects` rest on, each once: is it whole, who could write to it.
+
+        Only what the proof needs is looked at (`Host.contents`).
+        """
         wanted: dict[int, Replica] = {}
         for artifact, replica in subjects:
             wanted.update({r.replica_id: r for r in proofs_to_look_at(reading, artifact, replica)})
-        prints = {}
+        hostname = self.host.identify().hostname
+        prints, doubts = {}, {}
         for replica_id, replica in wanted.items():
-            seen = look(self.host, reading, replica, stamp=self.stamp)
-            sound = seen.tree is not None and not seen.tree.problems and seen.drift is not None and seen.drift.is_none
-            if seen.tree is not None and sound:
-                prints[replica_id] = seen.tree.fingerprint
-        return Freshness(fingerprints=prints)
+            seen = look_at_proof(self.host, reading, replica)
+            if seen is None:
+                continue
+            doubt = why_it_may_change(seen.writers, attested=everybody_was_asked(replica.root, hostname))
+            if doubt:
+                doubts[replica_id] = doubt
+            else:
+                prints[replica_id] = seen.fingerprint
+        return Freshness(fingerprints=prints, doubts=doubts)
 
 
 def record(

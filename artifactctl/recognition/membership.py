@@ -43,7 +43,11 @@ _TRANSIENT = (b".lock", b".partial", b".part", b".incomplete", b".tmp", b".temp"
 _ROWS_FOLDER = re.compile(rb"rows_\d+-\d+")
 
 
-def membership(layout: Layout, kind: ArtifactKind) -> Callable[[bytes], bool]:
+Test = Callable[[bytes], object]
+"""Asked about a path relative to an artifact, for every file of a tree; any true answer is a yes."""
+
+
+def membership(layout: Layout, kind: ArtifactKind) -> Test:
     """Return the test whether a path relative to the artifact is one of its members."""
     if layout in (Layout.HUB_CACHE, Layout.DECLARED):
         return lambda _inner: True
@@ -52,7 +56,7 @@ def membership(layout: Layout, kind: ArtifactKind) -> Callable[[bytes], bool]:
     pattern = _MEMBERS.get(layout)
     if pattern is None:
         return lambda _inner: False
-    return lambda inner: pattern.fullmatch(inner) is not None
+    return pattern.fullmatch
 
 
 def _in_checkpoint(inner: bytes) -> bool:

@@ -1,12 +1,12 @@
 """An artifact while the walk passes through it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from artifactctl.domain.artifacts import ArtifactKind
 from artifactctl.domain.text import display_path
 from artifactctl.recognition.manifests import MANIFEST_NAME, Manifest
-from artifactctl.recognition.membership import membership, takes_folder
+from artifactctl.recognition.membership import Test, membership, takes_folder
 from artifactctl.recognition.sightings import Layout, Sighting
 
 MOST_PROBLEMS = 20
@@ -18,6 +18,7 @@ class OpenArtifact:
 
     `is_catalogued`: the catalog knows it already, and which files are members is the catalog's to say.
     `is_declared`: a person said that this is one artifact, so every file below that is no other artifact's is a member.
+    `fits` tests whether the layout by itself would have a path, relative to its top, as a member.
     """
 
     sighting: Sighting
@@ -27,16 +28,16 @@ class OpenArtifact:
     samples: int = 0
     problems: list[str] = field(default_factory=list)
     unfinished: bool = False
-    _is_member: Callable[[bytes], bool] = field(init=False, repr=False)
+    fits: Test = field(init=False, repr=False)
     _manifest_folders: frozenset[bytes] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         sizes = self.manifest.sizes if self.manifest is not None else {}
         self._manifest_folders = frozenset(folder for path in sizes for folder in _ancestors(path))
         if self.manifest is not None:
-            self._is_member = lambda inner: inner == MANIFEST_NAME or inner in sizes
+            self.fits = lambda inner: inner == MANIFEST_NAME or inner in sizes
         else:
-            self._is_member = membership(self.sighting.layout, self.sighting.kind)
+            self.fits = membership(self.sighting.layout, self.sighting.kind)
 
     @property
     def relative(self) -> bytes:
@@ -47,13 +48,10 @@ class OpenArtifact:
         """Return a path below it, relative to its top."""
         return relative[len(self.relative) + 1 :]
 
-    def admits(self, inner: bytes) -> bool:
-        """Whether the path, relative to its top, is a member by its layout."""
-        return self.is_catalogued or self.is_declared or self._is_member(inner)
-
-    def fits(self, inner: bytes) -> bool:
-        """Whether the layout by itself would have the path, relative to its top, as a member."""
-        return self._is_member(inner)
+    @property
+    def counts_samples(self) -> bool:
+        """Whether its records are the samples that pass, since nothing else says how many there are."""
+        return self.sighting.layout is Layout.SPECFORGE_DUMP and self.sighting.records is None
 
     def takes_folder(self, inner: bytes) -> bool:
         """Whether a folder below it is part of it whatever it looks like by itself."""
@@ -78,10 +76,9 @@ class OpenArtifact:
 
     def completed(self) -> Sighting:
         """Return the sighting with what its members added."""
-        counts_samples = self.sighting.layout is Layout.SPECFORGE_DUMP and self.sighting.records is None
         return replace(
             self.sighting,
-            records=self.samples if counts_samples else self.sighting.records,
+            records=self.samples if self.counts_samples else self.sighting.records,
             problems=(*self.sighting.problems, *self.problems),
             unfinished=self.sighting.unfinished or self.unfinished,
         )

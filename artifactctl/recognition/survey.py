@@ -6,71 +6,20 @@ next sibling: a stack of open artifacts is all the state there is.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from enum import Enum
-from typing import NamedTuple, Protocol
 
-from artifactctl.domain.artifacts import ArtifactKind
 from artifactctl.recognition.declarations import Declaration
-from artifactctl.recognition.hidden_states import SAMPLE, single_shard
 from artifactctl.recognition.manifests import MANIFEST_NAME, Manifest, read_manifest
-from artifactctl.recognition.membership import is_transient
 from artifactctl.recognition.open_artifact import OpenArtifact
-from artifactctl.recognition.recognisers import recognise_file, recognise_folder
-from artifactctl.recognition.seen import DIRECTORY, FILE, SYMLINK, Read, SeenEntry, SeenFolder, join
+from artifactctl.recognition.recognisers import recognise_folder
+from artifactctl.recognition.seen import Read, SeenFolder
 from artifactctl.recognition.sightings import Layout, Sighting
+from artifactctl.recognition.sorting import Catalogued, NothingCatalogued, SortedEntry, Sorting
 from artifactctl.recognition.views import FolderView
-from artifactctl.recognition.vocab_maps import is_vocab_name
 
 MOST_SINGLE_SHARDS = 1000
 """So many shards directly in a managed root become artifacts one by one; more are reported instead."""
 
 _ONLY_AS_A_FOLDER = (Layout.HUGGING_FACE, Layout.ARROW_DATASET, Layout.MANIFEST, Layout.DISTRIBUTED)
-_DATA_KINDS = (
-    ArtifactKind.HIDDEN_STATES,
-    ArtifactKind.MERGED_CORPUS,
-    ArtifactKind.RESPONSE_SET,
-    ArtifactKind.OTHER,
-)
-
-
-class Catalogued(Protocol):
-    """What the catalog knows about the tree that is being surveyed."""
-
-    def artifact_at(self, relative: bytes) -> Sighting | None:
-        """Return the artifact whose top is at `relative`, None when there is none."""
-        ...
-
-    def has_members_below(self, artifact: bytes, folder: bytes) -> bool:
-        """Whether members of the artifact at `artifact` are catalogued in `folder` or below it."""
-        ...
-
-
-class NothingCatalogued:
-    """A catalog that knows nothing."""
-
-    def artifact_at(self, relative: bytes) -> Sighting | None:
-        return None
-
-    def has_members_below(self, artifact: bytes, folder: bytes) -> bool:
-        return False
-
-
-class Belonging(Enum):
-    """What an entry of a folder belongs to."""
-
-    FOLDER = "folder"  # a folder: its own listing follows
-    MEMBER = "member"  # the folder's owner; of a catalogued owner, the catalog has the last word
-    FILE = "file"  # itself: a single-file artifact that was just recognised
-    CATALOGUED_FILE = "catalogued_file"  # itself: a single-file artifact that the catalog knows
-    STRAY = "stray"  # nothing
-
-
-class SortedEntry(NamedTuple):
-    """One entry with what it belongs to; `sighting` is set for single-file artifacts."""
-
-    entry: SeenEntry
-    belonging: Belonging
-    sighting: Sighting | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +86,6 @@ class _FolderSurvey:
         self._declared = declared
         self._view = view
         self._note = ""
-        self._single_shards = False
 
     def opened(self) -> OpenArtifact | None:
         """Return the artifact that begins at this folder."""
@@ -179,55 +127,16 @@ class _FolderSurvey:
     def sort_entries(self, opened: OpenArtifact | None) -> FolderSurveyed:
         """Return every entry with what it belongs to."""
         owner = opened or self._around
-        self._single_shards = self._takes_single_shards()
+        sorting = Sorting(
+            self._view, owner, self._known, self._declared, takes_single_shards=self._takes_single_shards()
+        )
         return FolderSurveyed(
             folder=self._folder,
             owner=owner,
             begins=opened is not None,
-            entries=tuple(self._sorted(owner, entry) for entry in self._folder.entries),
+            entries=sorting.sorted(self._folder.entries),
             note=self._note,
         )
-
-    def _sorted(self, owner: OpenArtifact | None, entry: SeenEntry) -> SortedEntry:
-        if entry.type == DIRECTORY:
-            return SortedEntry(entry, Belonging.FOLDER)
-        path = join(self._folder.relative, entry.name)
-        catalogued = self._known.artifact_at(path)
-        if catalogued is not None:
-            return SortedEntry(entry, Belonging.CATALOGUED_FILE, catalogued)
-        if self._declared is not None and self._declared.relative == path:
-            recognised = recognise_file(self._view, entry.name) if entry.type == FILE else None
-            return SortedEntry(entry, Belonging.FILE, self._declared.applied_to(recognised, is_directory=False))
-        if owner is not None and self._is_member(owner, entry):
-            return SortedEntry(entry, Belonging.MEMBER)
-        sighting = self._single(owner, entry)
-        if sighting is not None:
-            return SortedEntry(entry, Belonging.FILE, sighting)
-        return SortedEntry(entry, Belonging.STRAY)
-
-    def _is_member(self, owner: OpenArtifact, entry: SeenEntry) -> bool:
-        if owner.is_catalogued:
-            return True
-        inner = owner.inner(join(self._folder.relative, entry.name))
-        if is_transient(entry.name) and (
-            owner.sighting.layout is not Layout.HUB_CACHE or inner.endswith(b".incomplete")
-        ):
-            owner.note_transient(inner)
-            return owner.is_declared
-        carved_out = is_vocab_name(entry.name) and owner.sighting.kind in _DATA_KINDS
-        if owner.is_declared:
-            is_member = not carved_out or owner.sighting.kind is ArtifactKind.OTHER
-        else:
-            is_member = entry.type in (FILE, SYMLINK) and not carved_out and owner.admits(inner)
-        owner.samples += is_member and SAMPLE.fullmatch(entry.name) is not None
-        return is_member
-
-    def _single(self, owner: OpenArtifact | None, entry: SeenEntry) -> Sighting | None:
-        if entry.type != FILE or (owner is not None and owner.is_catalogued):
-            return None
-        if self._single_shards and entry.name.endswith(b".safetensors"):
-            return single_shard(self._view, entry.name)
-        return recognise_file(self._view, entry.name)
 
     def _takes_single_shards(self) -> bool:
         if self._folder.relative or b"config.json" in self._view.files:

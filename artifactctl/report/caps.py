@@ -13,8 +13,8 @@ def spell_exceeded(cap: Cap) -> str:
         )
     used, limit, excess = (_amount(cap, value) for value in (cap.used, cap.limit, cap.excess))
     if cap.is_daily:
-        before = _amount(cap, cap.before)
-        return f"with the {before} of today (UTC) {used} would go, {excess} above the limit of {limit} a day"
+        with_earlier = f"with the {_amount(cap, cap.before)} of before " if cap.before else ""
+        return f"{with_earlier}{used} would go today (UTC), {excess} above the limit of {limit} a day"
     return f"{used} would go, {excess} above the limit of {limit} a run"
 
 

@@ -32,7 +32,9 @@ def _step_lines(plan: ReclaimPlan, step: ReclaimStep, *, every_guard: bool) -> l
     ]
     shared = step.allocated_bytes - step.exclusive_bytes
     if shared > 0:
-        lines.append(f"      {format_bytes(shared)} of it has names outside and stays on disk")
+        lines.append(
+            f"      {format_bytes(shared)} of it has other names and stays on disk until the last of them goes"
+        )
     if step.bound is Bound.UPPER:
         lines.append("      at most: blocks may be shared with snapshots or reflink copies, or be compressed")
     waived = [item for item in step.evidence if item.waived]

@@ -22,9 +22,15 @@ class WhyAnswer:
 
 
 def why_document(answer: WhyAnswer) -> Document:
-    """Return the answer for people: yes or no first, then every guard, then what to do."""
+    """Return the answer for people: yes or no first, then every guard, then what to do.
+
+    What is nowhere any more neither stays nor may go: there is only one thing to say.
+    """
+    name = printable(answer.name)
+    if [item.reason for item in answer.evidence] == [answer.standing]:
+        return ["\n".join([f"{name}: {answer.standing}", *_steps(answer.next_steps)])]
     verdict = "may go" if answer.may_go else "stays"
-    lines = [f"{printable(answer.name)} {verdict}" + (f": {answer.standing}" if answer.standing else ""), ""]
+    lines = [f"{name} {verdict}" + (f": {answer.standing}" if answer.standing else ""), ""]
     lines += evidence_lines(answer.evidence)
     said = {item.remedy for item in answer.evidence if not item.permits_removal}
     lines += _steps([step for step in answer.next_steps if step not in said])

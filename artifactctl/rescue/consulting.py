@@ -7,6 +7,7 @@ from datetime import datetime
 from artifactctl.catalog.reading import Reading
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState
 from artifactctl.domain.text import printable
+from artifactctl.inventory.candidates import trust_in
 from artifactctl.inventory.giving_up import reclaim_candidates
 from artifactctl.policy.ruleset import Policy
 from artifactctl.reclaim.quarantined import Quarantined, in_quarantine
@@ -18,11 +19,12 @@ _THERE = (ReplicaState.LIVE, ReplicaState.BUILDING, ReplicaState.ARCHIVING)
 def read_knowledge(
     reading: Reading, filesystem_uuid: str, *, now: datetime, policy: Policy, clock_trusted: bool
 ) -> Knowledge:
-    """Return what the catalog says about one filesystem."""
+    """Return what the catalog alone says about one filesystem; the roots are asked by the command that is suggested."""
+    trust = trust_in(reading, now=now)
     artifacts = reading.artifacts()
     offered = {
         candidate.name: candidate
-        for candidate in reclaim_candidates(reading, filesystem_uuid, policy=policy, now=now)
+        for candidate in reclaim_candidates(reading, filesystem_uuid, policy=policy, trust=trust, now=now)
         if not candidate.set_aside
     }
     promised = _promises(reading, now)

@@ -12,7 +12,8 @@ from artifactctl.recognition.membership import is_transient
 from artifactctl.recognition.open_artifact import OpenArtifact
 from artifactctl.recognition.seen import Read, join
 from artifactctl.recognition.sightings import Sighting
-from artifactctl.recognition.survey import ArtifactEnded, Belonging, FolderSurveyed, survey
+from artifactctl.recognition.sorting import Belonging
+from artifactctl.recognition.survey import ArtifactEnded, FolderSurveyed, survey
 from artifactctl.rescue.finds import Find, Findings, Pointer
 from artifactctl.rescue.open_finds import OpenFind, Times, Weight, find_of
 from artifactctl.rescue.pointers import pointers_in

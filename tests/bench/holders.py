@@ -75,6 +75,16 @@ def mapping(path: Path, *, prefix: Sequence[str] = ()) -> AbstractContextManager
     return _holding("mapping", path, prefix=prefix)
 
 
+def writable_descriptor(path: Path) -> AbstractContextManager[int]:
+    """A file open for reading and writing, to which nothing is written."""
+    return _holding("writable_descriptor", path)
+
+
+def writable_mapping(path: Path) -> AbstractContextManager[int]:
+    """A file mapped writable and shared, its descriptor closed; nothing is written before a line is read."""
+    return _holding("writable_mapping", path)
+
+
 def working_directory(path: Path) -> AbstractContextManager[int]:
     """A process that stands in the folder."""
     return _holding("working_directory", path)

@@ -17,6 +17,7 @@ libc.mmap.restype = ctypes.c_void_p
 libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
 
 PROT_READ = 1
+PROT_WRITE = 2
 MAP_SHARED = 1
 CLONE_FILES = 0x400
 
@@ -45,6 +46,23 @@ def mapping(path: bytes) -> None:
     """Keep a mapping whose descriptor is closed. Not by Python's mmap, which keeps a duplicate of the descriptor."""
     opened = os.open(path, os.O_RDONLY)
     address = libc.mmap(None, 4096, PROT_READ, MAP_SHARED, opened, 0)
+    if address == ctypes.c_void_p(-1).value:
+        raise OSError(ctypes.get_errno(), "mmap", path)
+    os.close(opened)
+    wait_for_the_end()
+
+
+def writable_descriptor(path: bytes) -> None:
+    """Keep a descriptor open for writing and write nothing."""
+    opened = os.open(path, os.O_RDWR)
+    wait_for_the_end()
+    os.close(opened)
+
+
+def writable_mapping(path: bytes) -> None:
+    """Keep a shared writable mapping whose descriptor is closed."""
+    opened = os.open(path, os.O_RDWR)
+    address = libc.mmap(None, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, opened, 0)
     if address == ctypes.c_void_p(-1).value:
         raise OSError(ctypes.get_errno(), "mmap", path)
     os.close(opened)
@@ -132,6 +150,8 @@ WAYS: dict[str, Callable[[bytes], None]] = {
         descriptor,
         location_descriptor,
         mapping,
+        writable_descriptor,
+        writable_mapping,
         working_directory,
         root_directory,
         bind_mount,

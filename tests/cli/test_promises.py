@@ -79,16 +79,16 @@ def test_a_hold_without_a_reason_and_a_terminal_changes_nothing(stocked):
     assert payload(stocked.run("hold", "ls", "--json"))["holds"] == []
 
 
-def test_a_root_that_cannot_be_written_makes_the_hold_partly_done(stocked):
+def test_a_root_that_cannot_be_written_takes_no_hold(stocked):
     (stocked.volume / ".artifactctl").rename(stocked.volume / "elsewhere")
     try:
         done = stocked.run("hold", "add", "hs-old", "--reason", "for the paper")
     finally:
         (stocked.volume / "elsewhere").rename(stocked.volume / ".artifactctl")
 
-    assert done.exit_code == 5
-    assert "could not be written into the root scratch" in done.stderr
-    assert len(payload(stocked.run("hold", "ls", "--json"))["holds"]) == 1
+    assert done.exit_code == 4
+    assert "scratch/hs-old lies on `scratch`" in done.stderr
+    assert payload(stocked.run("hold", "ls", "--json"))["holds"] == []
 
 
 @pytest.fixture

@@ -1,12 +1,14 @@
 """A file named with --out: an earlier one of the same sort is replaced, anything else stays as it is."""
 
 import json
+import os
+import resource
 from pathlib import Path
 
 import pytest
 
 from artifactctl.cli.saving import save_stream, save_text
-from artifactctl.domain.errors import Refused
+from artifactctl.domain.errors import Refused, UsageError
 
 WRITING = [
     ("report", "--out"),
@@ -65,3 +67,65 @@ def test_a_web_page_of_somebody_else_stays(tmp_path: Path) -> None:
 def test_the_catalog_in_use_is_not_written_over(stocked, tmp_path: Path) -> None:
     assert stocked.run("catalog", "export", str(stocked.location)).exit_code == 4
     assert stocked.run("ls").exit_code == 0
+
+
+def a_plan(steps: int) -> str:
+    return json.dumps({"schema": "artifactctl.plan/1", "steps": list(range(steps))}, indent=2)
+
+
+def test_a_failure_half_way_leaves_the_earlier_file(tmp_path: Path) -> None:
+    place = tmp_path / "plan.json"
+    save_text(bytes(place), a_plan(1))
+    before = place.read_bytes()
+    hard, soft = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, soft))
+    try:
+        with pytest.raises(UsageError, match="cannot be written"):
+            save_text(bytes(place), a_plan(5000))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, soft))
+
+    assert place.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["plan.json"]
+
+
+def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path: Path) -> None:
+    place = tmp_path / "plan.json"
+    save_text(bytes(place), a_plan(1))
+    place.chmod(0o640)
+
+    save_text(bytes(place), a_plan(2))
+
+    assert place.stat().st_mode & 0o777 == 0o640
+
+
+def test_what_a_link_leads_to_is_replaced_and_the_link_stays(tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    place = tmp_path / "plan.json"
+    place.symlink_to("kept/plan.json")
+
+    for steps in (1, 2):
+        save_text(bytes(place), a_plan(steps))
+
+    assert place.is_symlink()
+    assert (tmp_path / "kept" / "plan.json").read_text() == a_plan(2) + "\n"
+
+
+@pytest.mark.parametrize("save", [save_text, lambda path, text: save_stream(path, [text])], ids=["text", "stream"])
+def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path, save) -> None:
+    place = tmp_path / "pipe"
+    os.mkfifo(place)
+    reader = os.open(place, os.O_RDONLY | os.O_NONBLOCK)
+
+    save(bytes(place), "some text")
+
+    assert os.read(reader, 100).startswith(b"some text")
+    os.close(reader)
+    assert place.is_fifo()
+
+
+def test_a_descriptor_is_written_to(tmp_path: Path) -> None:
+    with (tmp_path / "redirected").open("w+") as file:
+        save_text(b"/dev/fd/%d" % file.fileno(), "some text")
+
+        assert file.read() == "some text\n"

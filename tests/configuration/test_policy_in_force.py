@@ -55,7 +55,7 @@ def test_configured_files_are_found_from_the_file_that_names_them(project: Path)
     policy = in_force(project, FILES)
 
     assert (policy.name, [rule.name for rule in policy.rules]) == ("site", ["site"])
-    assert str(policy.rules[0].place) == "policies/site.yaml:7:6"
+    assert str(policy.rules[0].place) == f"{project}/policies/site.yaml:7:6"
 
 
 def test_limits_beside_policy_files_only_tighten_and_replace_those_of_the_default(project: Path) -> None:

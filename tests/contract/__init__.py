@@ -19,8 +19,10 @@ SUITES = (
     "quarantining",
     "referring",
     "restoring",
+    "sharing",
     "space",
     "walking",
+    "writing",
 )
 
 pytest.register_assert_rewrite(*(f"tests.contract.{name}" for name in SUITES))

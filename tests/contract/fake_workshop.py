@@ -100,6 +100,11 @@ class FakeWorkshop:
         """Let a process use it."""
         return self.machine.processes.hold(path, kind, visible=kind is not HolderKind.KERNEL_LEASE)
 
+    def writing(self, path: bytes, *, mapped: bool) -> PlantedHolder:
+        """Let a process be able to write to it."""
+        kind = HolderKind.MAPPING if mapped else HolderKind.DESCRIPTOR
+        return self.machine.processes.hold(path, kind, writes=True)
+
     @contextmanager
     def bound(self, source: bytes, place: bytes) -> Iterator[None]:
         """Bind-mount one folder on another."""

@@ -144,6 +144,11 @@ class LocalWorkshop:
         with WAYS[kind](Path(os.fsdecode(path))):
             yield
 
+    def writing(self, path: bytes, *, mapped: bool) -> AbstractContextManager[object]:
+        """Let a real process be able to write to it."""
+        way = holders.writable_mapping if mapped else holders.writable_descriptor
+        return way(Path(os.fsdecode(path)))
+
     def bound(self, source: bytes, place: bytes) -> AbstractContextManager[object]:
         """Bind-mount one folder on another."""
         return mounted(place, "--bind", source)

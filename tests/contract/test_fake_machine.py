@@ -15,8 +15,10 @@ from tests.contract.purging import PurgeContract
 from tests.contract.quarantining import QuarantineContract
 from tests.contract.referring import ReferrerContract
 from tests.contract.restoring import RestoreContract
+from tests.contract.sharing import SharedNamesContract
 from tests.contract.space import SpaceContract
 from tests.contract.walking import WalkContract
+from tests.contract.writing import ContentLookContract
 
 
 @pytest.fixture
@@ -70,6 +72,14 @@ class TestRestore(RestoreContract):
 
 
 class TestPurge(PurgeContract):
+    """Over the fake."""
+
+
+class TestSharedNames(SharedNamesContract):
+    """Over the fake."""
+
+
+class TestContentLook(ContentLookContract):
     """Over the fake."""
 
 

@@ -69,6 +69,9 @@ class Workshop(Protocol):
     def holding(self, kind: HolderKind, path: bytes) -> AbstractContextManager[object]:
         """Let a process use the file or folder in this way."""
 
+    def writing(self, path: bytes, *, mapped: bool) -> AbstractContextManager[object]:
+        """Let a process have the file open for writing, or mapped writable and shared with no descriptor left."""
+
     def bound(self, source: bytes, place: bytes) -> AbstractContextManager[object]:
         """Bind-mount one existing folder on another."""
 

@@ -116,6 +116,20 @@ class Ledger:
             found.setdefault(line["operation"], []).append(line)
         return found
 
+    def note_own_change(self, line: str) -> None:
+        """Record what an act of ours did to an inode with several names."""
+        if not self.disk.exists(self._own_changes):
+            self._with_ballast(lambda: self.kernel.write(self._own_changes, b""))
+        self._with_ballast(lambda: self.kernel.append(self._own_changes, line.encode() + b"\n"))
+
+    def own_changes(self) -> list[bytes]:
+        """Return what was recorded so, oldest first."""
+        return (self._read(self._own_changes) or b"").splitlines()
+
+    @property
+    def _own_changes(self) -> bytes:
+        return self.folder + b"/own-changes"
+
     def make_folder(self, path: bytes) -> None:
         """Make an operation's folder; on a full disk a spare one is renamed to it."""
         try:

@@ -2,9 +2,11 @@
 
 import posixpath
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
+from artifactctl.domain.contents import ContentLook
+from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.observation import (
     BlindSpot,
     Holder,
@@ -17,11 +19,12 @@ from artifactctl.domain.observation import (
     SharedExtents,
     TreeSummary,
 )
+from artifactctl.domain.sharing import SharedInode
 from artifactctl.hosts.protocol import EntryType
 from tests.fakes.clock import as_instant
 from tests.fakes.digests import Member, digest_of, fingerprint
 from tests.fakes.disk import Disk, Spot
-from tests.fakes.processes import ProcessTable, reported
+from tests.fakes.processes import PlantedHolder, ProcessTable, reported
 from tests.fakes.walking import members_of, walk
 
 LOCAL_TYPES = frozenset({"ext4", "xfs", "btrfs", "tmpfs"})
@@ -46,25 +49,40 @@ class Looker:
     processes: ProcessTable
     blind_spots: list[BlindSpot]
     known_as: bytes | None = None
+    excused: Mapping[int, int] = field(default_factory=dict)
 
-    def knowing(self, original: bytes) -> "Looker":
-        """Return the same eyes for something that stood at `original`."""
-        return replace(self, known_as=original)
+    def knowing(self, original: bytes, excused: Mapping[int, int]) -> "Looker":
+        """Return the same eyes for something that stood at `original`, blind to the ctimes that are our own doing."""
+        return replace(self, known_as=original, excused=excused)
 
     def holders(self, path: bytes) -> HolderReport:
         """Return who uses what stands at `path` or below."""
+        return self._uses(path, _Question(lambda holder: True, self.processes.refuses_lease, "a write lease"))
+
+    def writers(self, path: bytes) -> HolderReport:
+        """Return who could be changing what stands at `path` or below."""
+        return self._uses(
+            path, _Question(lambda holder: holder.writes, self.processes.refuses_read_lease, "a read lease")
+        )
+
+    def _uses(self, path: bytes, question: "_Question") -> HolderReport:
         top = self.disk.look(path)
         if top is None:
             return NO_HOLDERS
         members = _with_top(top, members_of(self.disk, path))
         files = {spot: relative for relative, spot in members if spot.inode.type is EntryType.FILE}
-        refused = [spot for spot in files if self.processes.refuses_lease(spot)]
+        refused = [spot for spot in files if question.refuses(spot)]
         volume = top.mount.volume
         granted = len(files) - len(refused) if volume.grants_leases else 0
-        named = [holder for relative, spot in members for holder in self._named(relative, spot)]
+        named = [
+            reported(holder, relative)
+            for relative, spot in members
+            for holder in self.processes.of(spot)
+            if holder.visible and question.counts(holder)
+        ]
         explained = {holder.path for holder in named}
         unnamed = [
-            Holder(kind=HolderKind.KERNEL_LEASE, path=files[spot], detail="the kernel refused a write lease")
+            Holder(kind=HolderKind.KERNEL_LEASE, path=files[spot], detail=f"the kernel refused {question.lease}")
             for spot in refused
             if volume.grants_leases and files[spot] not in explained
         ]
@@ -77,8 +95,20 @@ class Looker:
             lease_answers_for_all_openers=volume.type in LOCAL_TYPES and not volume.is_exported,
         )
 
-    def _named(self, relative: bytes, spot: Spot) -> list[Holder]:
-        return [reported(holder, relative) for holder in self.processes.of(spot) if holder.visible]
+    def contents(self, target: ManagedPath) -> ContentLook:
+        """Return what stands at the target and who could be changing it."""
+        path = target.absolute
+        spot = self.disk.look(path)
+        tree = self.tree(path) if spot is not None else None
+        return ContentLook(
+            path=path,
+            is_there=spot is not None,
+            is_directory=spot is not None and spot.inode.type is EntryType.DIRECTORY,
+            fingerprint=tree.fingerprint if tree is not None else "",
+            member_digest=tree.member_digest if tree is not None else "",
+            writers=self.writers(path),
+            problems=tree.problems if tree is not None else (),
+        )
 
     def tree(self, path: bytes) -> TreeSummary:
         """Return the measured content of what stands at `path`."""
@@ -91,8 +121,9 @@ class Looker:
             for relative, spot in _first_names(members)
             if spot.inode.type is not EntryType.DIRECTORY and spot.inode.links > inside[spot]
         )
-        shared_out = {dict(members)[relative] for relative, _ in outside}
-        changed_ns, changed_path = max(_change_times(top, everything))
+        by_name = dict(members)
+        shared_out = {by_name[relative]: None for relative, _ in outside}
+        changed_ns, changed_path = max(_change_times(top, everything, self.excused))
         read_ns, read_path = max(
             ((s.inode.read_ns, r) for r, s in members if s.inode.type is EntryType.FILE), default=(0, b"")
         )
@@ -104,7 +135,7 @@ class Looker:
             apparent_bytes=sum(s.inode.size_bytes for _, s in members if s.inode.type is not EntryType.DIRECTORY),
             allocated_bytes=sum(spot.inode.allocated_bytes for spot in inside),
             exclusive_bytes=sum(spot.inode.allocated_bytes for spot in inside if spot not in shared_out),
-            fingerprint=fingerprint(top, members),
+            fingerprint=fingerprint(top, members, self.excused),
             member_digest=digest_of(members),
             changed_at=as_instant(changed_ns),
             changed_path=changed_path,
@@ -115,6 +146,16 @@ class Looker:
             outside_names=outside,
             shared_extents=SharedExtents.SOME if any(s.inode.shared_extents for s in inside) else SharedExtents.NONE,
             problems=tuple(f"{entry.relative!r}: {entry.problem}" for entry in walk(self.disk, path) if entry.problem),
+            shared_inodes=tuple(
+                SharedInode(
+                    inode=spot.number,
+                    birth_ns=spot.inode.birth_ns,
+                    names_inside=inside[spot],
+                    links=spot.inode.links,
+                    allocated_bytes=spot.inode.allocated_bytes,
+                )
+                for spot in shared_out
+            ),
         )
 
     def _escaping(self, path: bytes, members: Iterable[Member]) -> Iterable[tuple[bytes, bytes]]:
@@ -198,6 +239,15 @@ class Looker:
         return False
 
 
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """Which uses count, and which files the kernel refuses the lease for that would rule them out."""
+
+    counts: Callable[[PlantedHolder], bool]
+    refuses: Callable[[Spot], bool]
+    lease: str
+
+
 def _lexical(link: bytes, target: bytes) -> bytes:
     return posixpath.normpath(posixpath.join(posixpath.dirname(link), target))
 
@@ -216,8 +266,9 @@ def _first_names(members: Iterable[Member]) -> Iterable[Member]:
             yield relative, spot
 
 
-def _change_times(top: Spot, everything: Iterable[Member]) -> Iterable[tuple[int, bytes]]:
+def _change_times(top: Spot, everything: Iterable[Member], excused: Mapping[int, int]) -> Iterable[tuple[int, bytes]]:
     """Yield the newest of mtime and ctime of each member, and the mtime of the top: a rename sets its ctime."""
     for relative, spot in everything:
         inode = spot.inode
-        yield inode.modified_ns if spot == top else max(inode.modified_ns, inode.changed_ns), relative
+        changed_ns = excused.get(inode.number, inode.changed_ns)
+        yield inode.modified_ns if spot == top else max(inode.modified_ns, changed_ns), relative

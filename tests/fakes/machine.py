@@ -10,6 +10,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from artifactctl.domain.activity import VolumeActivity
 from artifactctl.domain.artifacts import Root
+from artifactctl.domain.contents import ContentLook
 from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.identity import FileIdentity, HostIdentity, ManagedPath
 from artifactctl.domain.observation import (
@@ -39,6 +40,7 @@ from tests.fakes.locking import FakeLock, LockTable
 from tests.fakes.looking import Looker
 from tests.fakes.observing import observe
 from tests.fakes.operation import Operation, record_of
+from tests.fakes.own_changes import excused
 from tests.fakes.points import Points
 from tests.fakes.processes import ProcessTable
 from tests.fakes.purge import Purge, begin_purge
@@ -194,12 +196,19 @@ class FakeMachine:
         return observe(self._looker, self.clock.now, root, target.absolute, ours, self._ledger(root))
 
     @point
+    def contents(self, root: Root, target: ManagedPath) -> ContentLook:
+        """Return what stands at the target and who could be changing it."""
+        del root
+        return self._looker.contents(target)
+
+    @point
     def observe_quarantined(self, root: Root, operation: str) -> Observation:
         """Return the same about what an operation set aside."""
-        found = Operation.read(self._ledger(root), operation)
+        ledger = self._ledger(root)
+        found = Operation.read(ledger, operation)
         content = found.purging_content if self.disk.exists(found.purging_folder) else found.content
-        looker = self._looker.knowing(found.original)
-        return observe(looker, self.clock.now, root, content, None, self._ledger(root))
+        looker = self._looker.knowing(found.original, excused(ledger, self.disk, found))
+        return observe(looker, self.clock.now, root, content, None, ledger)
 
     @point
     def holders(self, path: bytes) -> HolderReport:

@@ -32,6 +32,7 @@ class PlantedHolder:
     pid: int
     command: str
     visible: bool
+    writes: bool = False
 
     def close(self) -> None:
         """End the use; an inode without a name goes now."""
@@ -63,10 +64,13 @@ class ProcessTable:
         *,
         command: str = "python train.py",
         visible: bool = True,
+        writes: bool = False,
     ) -> PlantedHolder:
-        """Let a new process use what stands at `path`."""
+        """Let a new process use what stands at `path`; with `writes` it could change the content."""
         spot = self.disk.find(path)
-        holder = PlantedHolder(table=self, kind=kind, spot=spot, pid=self.next_pid, command=command, visible=visible)
+        holder = PlantedHolder(
+            table=self, kind=kind, spot=spot, pid=self.next_pid, command=command, visible=visible, writes=writes
+        )
         self.next_pid += 1
         self.planted.append(holder)
         spot.mount.volume.pin(spot.number)
@@ -81,6 +85,10 @@ class ProcessTable:
     def refuses_lease(self, spot: Spot) -> bool:
         """Whether the kernel would refuse a write lease since somebody has the inode open or mapped."""
         return any(holder.kind in OPENERS for holder in self.of(spot))
+
+    def refuses_read_lease(self, spot: Spot) -> bool:
+        """Whether the kernel would refuse a read lease since somebody could write to the inode."""
+        return any(holder.writes for holder in self.of(spot))
 
     def end_all(self) -> None:
         """A reboot: every process ends."""

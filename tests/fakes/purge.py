@@ -11,6 +11,7 @@ from artifactctl.hosts.protocol import EntryType, PurgeResult
 from tests.fakes.disk import Spot
 from tests.fakes.ledger import ManifestEntry
 from tests.fakes.operation import Operation
+from tests.fakes.own_changes import witnessed
 from tests.fakes.quarantine import Quarantine
 from tests.fakes.walking import members_of
 
@@ -98,11 +99,15 @@ class Purge:
                 self._remove_empty(path)
             return
         freed = spot.inode.allocated_bytes if spot.inode.links == 1 else 0
-        if self._attempt(path, lambda: self.quarantine.kernel.unlink(path)):
+        if self._attempt(path, lambda: self._unlink(path)):
             self.removed_files += 1
             self.removed_bytes += freed
             if self.progress is not None:
                 self.progress(self.removed_files, self.removed_bytes)
+
+    def _unlink(self, path: bytes) -> None:
+        quarantine = self.quarantine
+        witnessed(quarantine.ledger, quarantine.processes, path, lambda: quarantine.kernel.unlink(path))
 
     def _remove_empty(self, path: bytes) -> None:
         freed = self.quarantine.disk.find(path).inode.allocated_bytes

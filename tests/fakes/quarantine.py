@@ -15,6 +15,7 @@ from tests.fakes.digests import fingerprint
 from tests.fakes.disk import Disk, Spot
 from tests.fakes.ledger import Ledger, Manifest, ManifestEntry
 from tests.fakes.operation import Operation, folder_of
+from tests.fakes.own_changes import witnessed
 from tests.fakes.processes import ProcessTable
 from tests.fakes.steps import Kernel
 from tests.fakes.walking import members_of
@@ -98,7 +99,7 @@ class Quarantine:
             if refusal is not None:
                 return refusal
             try:
-                self.kernel.rename(operation.original, operation.content)
+                self._rename(operation.original, operation.content)
             except OSError as error:
                 return _outcome(error, SET_ASIDE_ERRORS)
         elif operation.matches(aside) is False or spot is not None:
@@ -149,7 +150,7 @@ class Quarantine:
         told = destination[len(self.ledger.root) + 1 :].decode("latin-1")
         self.record(name, JournalEvent.RESTORE_INTENDED, to=told, reason=reason)
         try:
-            self.kernel.rename(operation.content, destination)
+            self._rename(operation.content, destination)
         except OSError as error:
             self.record(name, operation.event, reason="the rename was refused")
             return _outcome(error, PUT_BACK_ERRORS)
@@ -197,6 +198,9 @@ class Quarantine:
             self.kernel.unlink(operation.folder + b"/manifest.json")
         if self.disk.exists(operation.folder):
             self.kernel.rmdir(operation.folder)
+
+    def _rename(self, source: bytes, destination: bytes) -> None:
+        witnessed(self.ledger, self.processes, source, lambda: self.kernel.rename(source, destination))
 
     def _sync_both(self, source: bytes, destination: bytes) -> None:
         for folder in (posixpath.dirname(destination), posixpath.dirname(source)):

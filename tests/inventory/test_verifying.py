@@ -1,5 +1,7 @@
 """Verification: what each level finds, and what it leaves behind."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from artifactctl.inventory.registering import register
 from artifactctl.inventory.statements import Statement
 from artifactctl.inventory.verifying import names_here, verify, verify_named
 from tests.artifacts import checkpoints, corpora, hidden_states, vocab_maps
+from tests.bench import holders
 from tests.inventory.ground import ACTOR, HERE, NOON, Ground
 
 
@@ -197,3 +200,29 @@ def test_a_vanished_copy_fails_and_says_so(ground: Ground, tmp_path: Path) -> No
 
     assert not result.ok
     assert "nothing is at" in result.problems[0]
+
+
+@pytest.mark.parametrize("held", [holders.writable_descriptor, holders.writable_mapping], ids=["open", "mapped"])
+@pytest.mark.parametrize("level", list(VerifyLevel))
+def test_nothing_is_verified_while_somebody_could_write_to_it(
+    ground: Ground, level: VerifyLevel, held: Callable[[Path], AbstractContextManager[int]]
+) -> None:
+    folder = hidden_states.safetensors_shards(ground.data / "hs")
+    ground.scan()
+    assert check(ground, "scratch/hs", level).ok
+
+    with held(folder / "shard-00001.safetensors") as process:
+        meanwhile = check(ground, "scratch/hs", level)
+        level_meanwhile = ground.artifact("scratch/hs").replicas[0].verified_level
+
+    assert (meanwhile.ok, level_meanwhile) == (False, None)
+    assert any(f"process {process} " in problem and "shard-00001" in problem for problem in meanwhile.problems)
+    assert check(ground, "scratch/hs", level).ok
+
+
+def test_who_only_reads_does_not_keep_it_from_being_verified(ground: Ground) -> None:
+    folder = hidden_states.safetensors_shards(ground.data / "hs")
+    ground.scan()
+
+    with holders.mapping(folder / "shard-00001.safetensors"), holders.descriptor(folder / "shard-00000.safetensors"):
+        assert check(ground, "scratch/hs").ok

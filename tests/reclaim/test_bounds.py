@@ -39,12 +39,13 @@ def said(limits: Limits, past: Past | None = None, count: int = 4) -> str:
         (
             replace(LOOSE, max_bytes_per_day=5 * GIB),
             Past(today=Taken(bytes=2 * GIB, artifacts=1)),
-            "with the 2.00 GiB of today (UTC) 6.00 GiB would go, 1.00 GiB above the limit of 5.00 GiB a day",
+            "with the 2.00 GiB of before 6.00 GiB would go today (UTC), 1.00 GiB above the limit of 5.00 GiB a day",
         ),
         (
             replace(LOOSE, max_artifacts_per_day=5),
             Past(today=Taken(bytes=0, artifacts=2)),
-            "with the 2 artifacts of today (UTC) 6 artifacts would go, 1 artifact above the limit of 5 artifacts a day",
+            "with the 2 artifacts of before 6 artifacts would go today (UTC), 1 artifact above the limit "
+            "of 5 artifacts a day",
         ),
         (
             replace(LOOSE, max_share_of_kind=0.3),

@@ -8,6 +8,7 @@ import pytest
 from artifactctl.catalog.indexed_reading import IndexedReading
 from artifactctl.domain.artifacts import ArtifactKind, LineageRole, RunState
 from artifactctl.domain.errors import Refused
+from artifactctl.inventory.candidates import trust_in
 from artifactctl.inventory.giving_up import reclaim_candidates
 from artifactctl.reclaim.preparing import Wish, prepare
 from tests.reclaim.ground import Ground
@@ -24,7 +25,8 @@ ROLES = (
 def listed(ground: Ground) -> set[str]:
     with ground.catalog.reading() as reading:
         uuid = ground.root.filesystem_uuid
-        found = reclaim_candidates(reading, uuid, policy=ground.policy, now=ground.now())
+        trust = trust_in(reading, now=ground.now())
+        found = reclaim_candidates(reading, uuid, policy=ground.policy, trust=trust, now=ground.now())
     return {candidate.name for candidate in found if not candidate.set_aside}
 
 

@@ -14,6 +14,7 @@ from artifactctl.domain.artifacts import ArtifactKind, LineageRole
 from artifactctl.domain.errors import UsageError
 from artifactctl.domain.ledger import Taken
 from artifactctl.domain.plans import Bound, ReclaimPlan, canonical_json
+from artifactctl.domain.sharing import SharedInode
 from artifactctl.guards import standard_guards
 from artifactctl.guards.candidate import Recipe, RecipeInput, Successor
 from artifactctl.policy.ruleset import Matcher, Protect, Relation, RequireSuccessor
@@ -156,6 +157,20 @@ def _leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     if isinstance(value, list) and value:
         return [leaf for place, item in enumerate(value) for leaf in _leaves(item, (*path, place))]
     return [path]
+
+
+def test_bytes_that_two_steps_share_are_counted_once_with_the_later_one() -> None:
+    def seen(*, inside: int, links: int) -> Any:
+        shared = SharedInode(inode=7, birth_ns=1, names_inside=inside, links=links, allocated_bytes=4096)
+        return an_observation(tree=a_tree(exclusive_bytes=1000, shared_inodes=(shared,)))
+
+    together = plan_for(
+        subject("a", observation=seen(inside=1, links=3)), subject("b", number=2, observation=seen(inside=2, links=3))
+    )
+    kept_outside = plan_for(subject("a", observation=seen(inside=1, links=3)))
+
+    assert [step.expected_freed_bytes for step in together.steps] == [1000, 5096]
+    assert kept_outside.expected_freed_bytes == 1000
 
 
 @given(data=st.data())

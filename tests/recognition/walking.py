@@ -9,7 +9,8 @@ from pathlib import Path
 from artifactctl.domain.errors import HostFailure
 from artifactctl.recognition.seen import Read, join
 from artifactctl.recognition.sightings import Sighting
-from artifactctl.recognition.survey import ArtifactEnded, Belonging, FolderSurveyed, survey
+from artifactctl.recognition.sorting import Belonging
+from artifactctl.recognition.survey import ArtifactEnded, FolderSurveyed, survey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

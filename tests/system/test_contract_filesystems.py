@@ -10,7 +10,9 @@ from tests.contract.local_workshop import LocalWorkshop, local_workshop
 from tests.contract.observing import ObservationContract
 from tests.contract.purging import PurgeContract
 from tests.contract.restoring import RestoreContract
+from tests.contract.sharing import SharedNamesContract
 from tests.contract.space import SpaceContract
+from tests.contract.writing import ContentLookContract
 
 pytestmark = pytest.mark.system
 
@@ -44,6 +46,14 @@ class TestRestore(RestoreContract):
 
 
 class TestPurge(PurgeContract):
+    """On this filesystem."""
+
+
+class TestSharedNames(SharedNamesContract):
+    """On this filesystem."""
+
+
+class TestContentLook(ContentLookContract):
     """On this filesystem."""
 
 

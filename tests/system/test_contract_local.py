@@ -18,8 +18,10 @@ from tests.contract.purging import PurgeContract
 from tests.contract.quarantining import QuarantineContract
 from tests.contract.referring import ReferrerContract
 from tests.contract.restoring import RestoreContract
+from tests.contract.sharing import SharedNamesContract
 from tests.contract.space import SpaceContract
 from tests.contract.walking import WalkContract
+from tests.contract.writing import ContentLookContract
 
 pytestmark = pytest.mark.system
 
@@ -83,6 +85,14 @@ class TestRestore(RestoreContract):
 
 
 class TestPurge(PurgeContract):
+    """Over this machine."""
+
+
+class TestSharedNames(SharedNamesContract):
+    """Over this machine."""
+
+
+class TestContentLook(ContentLookContract):
     """Over this machine."""
 
 

@@ -1,6 +1,8 @@
 """What must stay is refused, each time by the guard's name and with the fact a person needs, in text and in JSON."""
 
 import json
+import mmap
+import os
 import subprocess
 import sys
 import time
@@ -291,3 +293,39 @@ def test_a_hold_that_an_older_catalog_file_does_not_know_still_keeps_it(site: Si
     assert "for the paper" in refused.stdout
     assert (site.root / "old").is_dir()
     site.done("reclaim", "vol/other", "--yes", "--reason", "test", "--purge-now")
+
+
+@pytest.mark.parametrize("mapped", [False, True], ids=["open for writing", "mapped for writing"])
+def test_a_successor_that_somebody_could_be_writing_to_proves_nothing(site: Site, mapped: bool) -> None:
+    name = site.superseded("old")
+    held = holders.writable_mapping if mapped else holders.writable_descriptor
+    shard = site.root / "old-new" / "shard-00000.safetensors"
+
+    with held(shard) as pid:
+        refused(site, name, "recoverable", str(pid), shard.name, "old-new")
+    with holders.mapping(shard):  # a reader
+        assert site.set_aside(name)["outcome"] == "quarantined"
+
+    with held(shard) as pid:
+        said = site("quarantine", "purge", name, "--yes", "--json")
+        assert said.code == REFUSED
+        assert str(pid) in json.dumps(said.json()["steps"][0]["evidence"])
+    site.done("quarantine", "purge", name, "--yes")
+
+
+def test_content_that_a_mapping_changes_after_the_last_visible_change_is_never_verified(site: Site) -> None:
+    """A page dirtied before `verify` takes further writes without any new time: only the mapping itself shows them."""
+    name = site.superseded("old")
+    shard = site.root / "old-new" / "shard-00000.safetensors"
+    with shard.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
+        mapped[-1:] = b"1"
+        during = site("verify", f"{name}-new", "--json")
+        before = shard.stat()
+        mapped[-1:] = b"2"
+        assert shard.stat().st_ctime_ns == before.st_ctime_ns
+
+    assert during.code == 3
+    assert str(os.getpid()) in json.dumps(during.json()["results"][0]["problems"])
+    refused(site, name, "recoverable", "has not been verified since its last change")
+    site.done("verify", f"{name}-new")
+    assert site.set_aside(name)["outcome"] == "quarantined"

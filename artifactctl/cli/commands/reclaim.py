@@ -82,7 +82,7 @@ def apply(wiring: Wiring, plan: bytes, *, resume: bool) -> None:
     if approval is None:
         if not wiring.output.is_json:
             wiring.output.document(plan_document(read))
-        reason = wiring.dialogue.reason("Why may it go?")
+        reason = wiring.dialogue.reason("Why may it go?", then_confirmed=True)
         confirm(wiring, read)
     else:
         reason = approval.reason

@@ -12,7 +12,7 @@ import os
 import signal
 import stat
 from contextlib import contextmanager
-from typing import Iterator
+from typing import Iterator, Optional
 
 from artifactctl.hosts.probe import folders
 
@@ -25,15 +25,15 @@ class InUse(Exception):
 
 
 @contextmanager
-def held_alone(parent_fd: int, name: bytes) -> Iterator[None]:
-    """Hold the write lease of a regular file meanwhile; InUse when the kernel refuses it.
+def held_alone(parent_fd: int, name: bytes) -> Iterator[Optional[int]]:
+    """Hold the write lease of a regular file meanwhile and yield its descriptor; InUse when the kernel refuses it.
 
-    Where no lease can be had (a folder, another owner's file, a filesystem without leases) the block simply runs: the
-    look after the rename is the authoritative one.
+    None where no lease can be had (a folder, another owner's file, a filesystem without leases): the look after the
+    rename is the authoritative one.
     """
     seen = os.stat(name, dir_fd=parent_fd, follow_symlinks=False)
     if not stat.S_ISREG(seen.st_mode):
-        yield
+        yield None
         return
     try:
         descriptor = folders.open_quietly(name, _FLAGS, parent_fd)
@@ -42,17 +42,19 @@ def held_alone(parent_fd: int, name: bytes) -> Iterator[None]:
             raise InUse(os.fsdecode(name)) from error
         if error.errno not in _NOT_GRANTABLE:
             raise
-        yield
+        yield None
         return
     try:
-        _lease(descriptor, name)
-        yield
+        yield descriptor if _lease(descriptor, name) else None
     finally:
         os.close(descriptor)
 
 
-def _lease(descriptor: int, name: bytes) -> None:
-    """Take the lease. Whoever opens meanwhile is announced by a signal: SIGURG, which by default does nothing."""
+def _lease(descriptor: int, name: bytes) -> bool:
+    """Take the lease; False when none can be had.
+
+    Whoever opens meanwhile is announced by a signal: SIGURG, which by default does nothing.
+    """
     try:
         fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_WRLCK)
@@ -61,3 +63,5 @@ def _lease(descriptor: int, name: bytes) -> None:
             raise InUse(os.fsdecode(name)) from error
         if error.errno not in _NOT_GRANTABLE:
             raise
+        return False
+    return True

@@ -30,7 +30,7 @@ def note_loop_devices(table: UseTable) -> None:
             continue
         found = _from_device(name) or _from_path(backing)
         if found is not None:
-            table.add(found[0], found[1], Use("loop_device", None, f"/dev/{name}"))
+            table.add(found[0], found[1], Use("loop_device", None, f"/dev/{name}", writes=True))
 
 
 def _from_device(name: str) -> Optional[Tuple[int, int]]:
@@ -71,4 +71,4 @@ def note_swap(table: UseTable) -> None:
     for line in lines:
         found = _from_path(unescape(line.split()[0]))
         if found is not None:
-            table.add(found[0], found[1], Use("swap", None, "/proc/swaps"))
+            table.add(found[0], found[1], Use("swap", None, "/proc/swaps", writes=True))

@@ -19,6 +19,7 @@ from artifactctl.hosts.probe import kernel, places
 from artifactctl.hosts.probe.folders import FolderStack, MountCrossed
 from artifactctl.hosts.probe.manifest import Member, matches
 from artifactctl.hosts.probe.points import reached
+from artifactctl.hosts.probe.witness import Witness
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _BATCH_ACTS, _BATCH_SECONDS = 16, 0.05
@@ -40,7 +41,9 @@ class Stopped(Exception):
 class Emptying:
     """One pass over a manifest; the counts and reports are its result."""
 
-    def __init__(self, holding_fd: int, *, pace: Pace, progress: Optional[Callable[[int, int], None]] = None) -> None:
+    def __init__(
+        self, holding_fd: int, *, pace: Pace, witness: Witness, progress: Optional[Callable[[int, int], None]] = None
+    ) -> None:
         self.removed_files = 0
         self.removed_bytes = 0
         self.mismatched: List[bytes] = []
@@ -49,6 +52,7 @@ class Emptying:
         self._holding_fd = holding_fd
         self._holding = kernel.statx(b"", holding_fd)
         self._pace = pace
+        self._witness = witness
         self._progress = progress
         self._stack: Optional[FolderStack] = None
         self._entered: List[Member] = []
@@ -71,6 +75,7 @@ class Emptying:
         finally:
             if self._stack is not None:
                 self._stack.close()
+            self._witness.settle()
 
     def _deal_with(self, member: Member) -> None:
         if self._skipped_depth is not None:
@@ -123,8 +128,9 @@ class Emptying:
             raise Stopped(f"{os.fsdecode(self._shown(b''))}: another folder took its place")
 
     def _unlink(self, member: Member, name: bytes, status: kernel.FileStatus) -> None:
+        folder_fd = self._folder_fd()
         try:
-            os.unlink(name, dir_fd=self._folder_fd())
+            self._witness.see(folder_fd, name, status, lambda: os.unlink(name, dir_fd=folder_fd))
         except FileNotFoundError:
             return
         except OSError as error:
@@ -215,6 +221,7 @@ class Emptying:
         """Keep to the asked number of files per second, in slices short enough to be stopped in."""
         if not self._pace.files_per_second:
             return
+        self._witness.settle()  # nobody's open shall wait while we sleep
         self._next_unlink_at = max(self._next_unlink_at, time.monotonic() - 1.0)
         while True:
             remaining = self._next_unlink_at - time.monotonic()

@@ -1,9 +1,9 @@
 """The root's journal: it decides where bytes are.
 
 One file of one-line records, `<length> <checksum> <JSON>`, numbered without gaps; the first is the header (root id,
-filesystem UUID, the root's inode, schema). The rest of the file is zeros that were written ahead of need and are
-overwritten by the next records, so that an append needs no new block on a full disk. An append is on disk when
-`append` returns. A torn last record never happened; anything else that does not check out is damage, and then
+filesystem UUID, the root's inode, its subvolume, schema). The rest of the file is zeros that were written ahead of
+need and are overwritten by the next records, so that an append needs no new block on a full disk. An append is on disk
+when `append` returns. A torn last record never happened; anything else that does not check out is damage, and then
 nothing is done on this root.
 """
 
@@ -93,7 +93,7 @@ def _damaged(what: str) -> JournalDamaged:
     )
 
 
-def create(private_fd: int, *, root_id: str, filesystem_uuid: str, inode: int) -> None:
+def create(private_fd: int, *, root_id: str, filesystem_uuid: str, inode: int, subvolume: str = "") -> None:
     """Write a journal with only its header and space for what is to come, durably."""
     header = {
         "number": 0,
@@ -101,6 +101,7 @@ def create(private_fd: int, *, root_id: str, filesystem_uuid: str, inode: int) -
         "root_id": root_id,
         "filesystem_uuid": filesystem_uuid,
         "inode": inode,
+        "subvolume": subvolume,
         "at": now_text(),
     }
     line = encode(header)

@@ -29,10 +29,13 @@ def open_for_lease(name: bytes, folder: int) -> int:
         return os.open(name, _FLAGS, dir_fd=folder)
 
 
-def take(descriptor: int) -> None:
-    """Take a write lease; EAGAIN when somebody else has the file open, EACCES or EINVAL when there is no answer."""
+def take(descriptor: int, kind: int = fcntl.F_WRLCK) -> None:
+    """Take a lease; EACCES or EINVAL when there is no answer.
+
+    EAGAIN: somebody else has the file open (F_WRLCK), or anybody has it open or mapped for writing (F_RDLCK).
+    """
     fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
-    fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+    fcntl.fcntl(descriptor, fcntl.F_SETLEASE, kind)
 
 
 def give_back(descriptor: int) -> None:
@@ -40,14 +43,14 @@ def give_back(descriptor: int) -> None:
     fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
 
 
-def probe(name: bytes, folder: int) -> str:
+def probe(name: bytes, folder: int, kind: int = fcntl.F_WRLCK) -> str:
     """Return GRANTED, REFUSED or NO_ANSWER (not the owner, not readable, not offered) for a regular file."""
     try:
         descriptor = open_for_lease(name, folder)
     except OSError as error:
         return REFUSED if error.errno in _BUSY else NO_ANSWER
     try:
-        take(descriptor)
+        take(descriptor, kind)
     except OSError as error:
         return REFUSED if error.errno in _BUSY else NO_ANSWER
     finally:

@@ -9,16 +9,16 @@ from typing import Any, Dict, List, Optional
 from artifactctl.hosts.probe import manifest, places
 from artifactctl.hosts.probe.failures import ProbeFailure
 from artifactctl.hosts.probe.journal import Journal
-from artifactctl.hosts.probe.kernel import FileStatus
 from artifactctl.hosts.probe.operation import (
     FINISHED,
     Known,
+    Standing,
     content_of,
+    found_at,
     from_note,
     matches,
     open_operation_folder,
     replay,
-    status_at,
 )
 from artifactctl.hosts.probe.rootfolder import RootFolder, closing
 
@@ -113,7 +113,7 @@ def _placed_now(known: Known, *, purging: bool) -> bytes:
     return path
 
 
-def _at(root: RootFolder, relative: bytes) -> Optional[FileStatus]:
+def _at(root: RootFolder, relative: bytes) -> Optional[Standing]:
     """Return what stands at a path below the root, None when nothing does or only through a link or a mount."""
     try:
         parent_fd, name = root.open_parent(relative)
@@ -122,7 +122,7 @@ def _at(root: RootFolder, relative: bytes) -> Optional[FileStatus]:
             raise
         return None
     with closing(parent_fd):
-        return status_at(parent_fd, name)
+        return found_at(parent_fd, name)
 
 
 def _manifest_intact(root: RootFolder, known: Known) -> bool:

@@ -32,6 +32,7 @@ _NO_QUOTA = (
     errno.ENODEV,
     errno.EPERM,  # the quota of a project may be root's to know; what binds us alone is still asked
     errno.EACCES,
+    errno.EROFS,  # on a read-only mount the kernel tells no quota, and none binds
 )
 
 

@@ -10,18 +10,22 @@ import struct
 from contextlib import suppress
 from typing import Any, Dict, Optional
 
-from artifactctl.hosts.probe import durable, journal, mirrors, places, room, rootlock
+from artifactctl.hosts.probe import durable, journal, marked, mirrors, places, room, rootlock, subvolumes
 from artifactctl.hosts.probe.failures import JournalDamaged, ProbeFailure
 from artifactctl.hosts.probe.rootfolder import make_folder, open_private_folder, open_root_folder, printable
 
 SCHEMA = "artifactctl.root/1"
-FIELDS = ("root_id", "name", "catalog_id", "catalog_epoch", "filesystem_uuid", "inode")
+FIELDS = ("root_id", "name", "catalog_id", "catalog_epoch", "filesystem_uuid", "inode", "subvolume")
+_WRITTEN_BEFORE = {"subvolume": ""}
 _GET_FLAGS, _SET_FLAGS, _NO_COPY_ON_WRITE = 0x80086601, 0x40086602, 0x00800000
 _NOT_SUPPORTED = (errno.EOPNOTSUPP, errno.ENOTTY, errno.EINVAL, errno.EPERM, errno.ENOSYS)
 
 
 def read_marker(path: bytes) -> Optional[Dict[str, Any]]:
-    """Return the marker's fields, None when there is none; ProbeFailure when it cannot be read or parsed."""
+    """Return the marker's fields, None when there is none; ProbeFailure when it cannot be read or parsed.
+
+    `subvolume` is "" where the filesystem has none and where nobody knows for which the marker was written.
+    """
     root_fd = open_root_folder(path)
     try:
         private_fd = open_private_folder(root_fd, path)
@@ -30,14 +34,14 @@ def read_marker(path: bytes) -> Optional[Dict[str, Any]]:
     finally:
         os.close(root_fd)
     try:
-        raw = durable.read_file(places.MARKER, private_fd)
+        marker = _parse(path, durable.read_file(places.MARKER, private_fd))
+        return {**marker, "subvolume": marked.subvolume_of(private_fd, marker)}
     except FileNotFoundError:
         return None
     except OSError as error:
         raise _unreadable(path, str(error.strerror)) from error
     finally:
         os.close(private_fd)
-    return _parse(path, raw)
 
 
 def _parse(path: bytes, raw: bytes) -> Dict[str, Any]:
@@ -45,7 +49,7 @@ def _parse(path: bytes, raw: bytes) -> Dict[str, Any]:
         marker = json.loads(raw)
         if marker["schema"] != SCHEMA:
             raise _unreadable(path, f"it is {marker['schema']}, not {SCHEMA}")
-        return {key: marker[key] for key in FIELDS}
+        return {key: {**_WRITTEN_BEFORE, **marker}[key] for key in FIELDS}
     except (ValueError, KeyError, TypeError) as error:
         raise _unreadable(path, f"its content is not a marker ({error})") from error
 
@@ -63,9 +67,11 @@ def write_marker(path: bytes, marker: Dict[str, Any]) -> None:
 
     On a root that has one already only the marker is replaced; its journal stays when it belongs to this root, else it
     is kept aside as `journal.of-<root id>` (the quarantines in a copied root are then known by their notes).
+    A marker that names no subvolume is written for the one the root lies in.
     """
     root_fd = open_root_folder(path)
     try:
+        marker = {**marker, "subvolume": marker["subvolume"] or subvolumes.name_of(root_fd)}
         with suppress(FileExistsError):
             make_folder(places.PRIVATE, root_fd)
         private_fd = open_private_folder(root_fd, path)
@@ -99,15 +105,17 @@ def _furnish(private_fd: int, marker: Dict[str, Any]) -> None:
 
 
 def _ensure_journal(private_fd: int, marker: Dict[str, Any]) -> None:
-    identity = {key: marker[key] for key in ("root_id", "filesystem_uuid", "inode")}
+    identity = {key: marker[key] for key in ("root_id", "filesystem_uuid", "inode", "subvolume")}
     try:
         header = journal.parse(durable.read_file(places.JOURNAL, private_fd)).header
     except FileNotFoundError:
         header = {}
     except JournalDamaged:
         raise  # a person decides what a damaged journal is worth
-    if header and {key: header[key] for key in identity} == identity:
-        return
+    if header and {key: header.get(key) for key in identity} == {**identity, "subvolume": header.get("subvolume")}:
+        written_for = marked.subvolume_of(private_fd, header)
+        if written_for in ("", identity["subvolume"]):
+            return
     if header:
         aside = places.JOURNAL + b".of-" + "".join(c for c in header["root_id"] if c.isalnum() or c == "-").encode()
         os.rename(places.JOURNAL, aside, src_dir_fd=private_fd, dst_dir_fd=private_fd)

@@ -1,4 +1,4 @@
-"""Copies of what the catalog must not forget (holds, live operations), kept below the root itself.
+"""Copies of what the catalog must not forget (holds, live operations, its own head), kept below the root itself.
 
 `<topic>.json` holds one line about its content (length, SHA-256), then the content, then padding. The file that the
 next replacement is written to is made ahead of need, so that a hold can be placed on a full disk.
@@ -17,7 +17,7 @@ from artifactctl.hosts.probe import durable, places, room
 from artifactctl.hosts.probe.failures import ProbeFailure
 
 AHEAD_BYTES = 16 << 10
-TOPICS = ("holds", "operations")
+TOPICS = ("holds", "operations", "catalog")
 _TOPIC = re.compile(r"[a-z][a-z0-9_-]{0,40}\Z")
 
 

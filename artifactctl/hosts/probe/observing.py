@@ -8,13 +8,13 @@ import os
 import time
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from artifactctl.hosts.probe import filesystems, folders, kernel, mounts, places
+from artifactctl.hosts.probe import filesystems, folders, kernel, marked, mounts, places, subvolumes
 from artifactctl.hosts.probe.extents import SharedExtents
 from artifactctl.hosts.probe.holders import HolderLook
 from artifactctl.hosts.probe.obstacles import Obstacles
 from artifactctl.hosts.probe.other_roots import RootsInside, roots_around
 from artifactctl.hosts.probe.surveying import Survey, Target, Visitor
-from artifactctl.hosts.probe.trees import TreeSummary
+from artifactctl.hosts.probe.trees import Excuse, TreeSummary
 from artifactctl.hosts.probe.walking import describe
 
 Wire = Dict[str, Any]
@@ -53,7 +53,7 @@ def identity_of(path: bytes) -> Optional[Wire]:
         raise
     try:
         status = kernel.statx(name, parent)
-        return _identity(status, _filesystem_of(status, name, parent))
+        return _identity(status, _filesystem_of(status, name, parent), subvolumes.name_at(parent, name, status))
     except OSError as error:
         if error.errno in _NOTHING_THERE:
             return None
@@ -78,9 +78,10 @@ def _filesystem_of(status: kernel.FileStatus, name: bytes, parent: int) -> str:
             os.close(descriptor)
 
 
-def _identity(status: kernel.FileStatus, uuid: str) -> Wire:
+def _identity(status: kernel.FileStatus, uuid: str, subvolume: str) -> Wire:
     return {
         "filesystem_uuid": uuid,
+        "subvolume": subvolume,
         "inode": status.inode,
         "birth_ns": status.birth_ns,
         "ctime_ns": None if status.birth_ns is not None else status.changed_ns,
@@ -118,11 +119,14 @@ def first_link(path: bytes) -> Optional[bytes]:
     return None
 
 
-def observe_path(root: bytes, relative: bytes, *, also_known_as: Sequence[bytes] = ()) -> Wire:
+def observe_path(
+    root: bytes, relative: bytes, *, also_known_as: Sequence[bytes] = (), excuse: Optional[Excuse] = None
+) -> Wire:
     """Return the observation of `relative` below `root` in wire form; OSError when the root cannot be opened.
 
     The target may lie in the root's own folder (a quarantine); `also_known_as` are then the absolute paths it had,
-    by which links inside of it may still name it. A link or mount on the way makes `identity` None and is reported.
+    by which links inside of it may still name it, and `excuse` takes back what our own acts did to a member's ctime.
+    A link or mount on the way makes `identity` None and is reported.
     """
     parent_relative, _, name = relative.rpartition(b"/")
     top = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -144,7 +148,7 @@ def observe_path(root: bytes, relative: bytes, *, also_known_as: Sequence[bytes]
         seen["confinement"]["other_roots"] = [os.fsdecode(folder) for folder in around]
         location = mounts.join(os.path.realpath(root), relative)
         mount = mounts.of_descriptor(mounts.read(), parent) or mounts.holding(mounts.read(), location)
-        _observe(seen, _Place(parent, name, location, mount), also_known_as)
+        _observe(seen, _Place(parent, name, location, mount), TreeSummary(location, also_known_as, excuse))
     finally:
         os.close(parent)
     return seen
@@ -165,6 +169,7 @@ def _empty(root: bytes, relative: bytes, top: int) -> Wire:
         "obstacles": [],
         "problems": [],
         "root_inode": os.fstat(top).st_ino,
+        "root_subvolume": subvolumes.name_of(top),
         "marker": marker,
         "marker_problem": problem,
         "confinement": {
@@ -192,7 +197,13 @@ def read_marker(top: int) -> Tuple[Optional[Wire], str]:
         marker = json.loads(content)
     except ValueError as error:
         return None, f"root.json is not JSON: {error}"
-    return (marker, "") if isinstance(marker, dict) else (None, "root.json holds no object")
+    if not isinstance(marker, dict):
+        return None, "root.json holds no object"
+    private = kernel.open_beneath(top, places.PRIVATE)
+    try:
+        return {**marker, "subvolume": marked.subvolume_of(private, marker)}, ""
+    finally:
+        os.close(private)
 
 
 def _note_way(seen: Wire, error: OSError, root: bytes, relative: bytes) -> None:
@@ -213,7 +224,7 @@ def _mount_sighting(relative: bytes, mount: Optional[mounts.Mount]) -> Wire:
     }
 
 
-def _observe(seen: Wire, place: _Place, also_known_as: Sequence[bytes]) -> None:
+def _observe(seen: Wire, place: _Place, tree: TreeSummary) -> None:
     try:
         status = kernel.statx(place.name, place.parent)
     except FileNotFoundError:
@@ -223,9 +234,10 @@ def _observe(seen: Wire, place: _Place, also_known_as: Sequence[bytes]) -> None:
         return
     table = [mount for mount in mounts.read() if mounts.lies_at_or_below(mount.point, place.location)]
     sighted = {mounts.relative_to(mount.point, place.location): mount for mount in table}
-    seen["identity"] = _identity(status, _filesystem_of(status, place.name, place.parent))
+    uuid = _filesystem_of(status, place.name, place.parent)
+    seen["identity"] = _identity(status, uuid, subvolumes.name_at(place.parent, place.name, status))
     seen["is_directory"] = status.is_directory
-    looks = _survey(place, status, frozenset(sighted), also_known_as)
+    looks = _survey(place, status, frozenset(sighted), tree)
     found = {relative: _mount_sighting(relative, mount) for relative, mount in sighted.items()}
     for relative in looks["mounted"]:
         found.setdefault(relative, _mount_sighting(relative, None))
@@ -237,10 +249,7 @@ def _observe(seen: Wire, place: _Place, also_known_as: Sequence[bytes]) -> None:
         seen[name] = looks[name]
 
 
-def _survey(
-    place: _Place, status: kernel.FileStatus, mounted: "frozenset[bytes]", also_known_as: Sequence[bytes]
-) -> Wire:
-    tree = TreeSummary(place.location, also_known_as)
+def _survey(place: _Place, status: kernel.FileStatus, mounted: "frozenset[bytes]", tree: TreeSummary) -> Wire:
     obstacles = Obstacles(place.parent, place.mount)
     extents = SharedExtents(place.mount.type if place.mount else "")
     meeting, inside = _MountedPlaces(), RootsInside()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, Dict, Iterable, NamedTuple, Optional, Tuple
 
-from artifactctl.hosts.probe import kernel, note, places
+from artifactctl.hosts.probe import kernel, note, places, subvolumes
 from artifactctl.hosts.probe.failures import ProbeFailure
 from artifactctl.hosts.probe.journal import Journal, Record
 from artifactctl.hosts.probe.kernel import FileStatus
@@ -53,23 +53,34 @@ def replay(records: Iterable[Record]) -> Dict[str, Known]:
     return known
 
 
-def matches(identity: Dict[str, Any], status: FileStatus) -> bool:
-    """Whether it is the recorded inode. Without a birth time the number alone speaks: a rename changes the ctime."""
-    if status.inode != identity["inode"]:
+class Standing(NamedTuple):
+    """What stands at a name, and the subvolume it is in ("" on a filesystem that has none)."""
+
+    status: FileStatus
+    subvolume: str
+
+
+def matches(identity: Dict[str, Any], found: Standing) -> bool:
+    """Whether it is the recorded inode. Without a birth time the number alone speaks: a rename changes the ctime.
+
+    Identities that were journalled before subvolumes were do not name one.
+    """
+    if found.status.inode != identity["inode"] or identity.get("subvolume", "") not in ("", found.subvolume):
         return False
-    return identity["birth_ns"] is None or status.birth_ns == identity["birth_ns"]
+    return identity["birth_ns"] is None or found.status.birth_ns == identity["birth_ns"]
 
 
-def matches_untouched(identity: Dict[str, Any], status: FileStatus) -> bool:
+def matches_untouched(identity: Dict[str, Any], found: Standing) -> bool:
     """The same before any rename of ours, where the change time can stand in for a missing birth time."""
-    untouched = identity["birth_ns"] is not None or status.changed_ns == identity["ctime_ns"]
-    return untouched and matches(identity, status)
+    untouched = identity["birth_ns"] is not None or found.status.changed_ns == identity["ctime_ns"]
+    return untouched and matches(identity, found)
 
 
-def status_at(dir_fd: int, name: bytes) -> Optional[FileStatus]:
+def found_at(dir_fd: int, name: bytes) -> Optional[Standing]:
     """Return what stands at the name, None when nothing."""
     try:
-        return kernel.statx(name, dir_fd)
+        status = kernel.statx(name, dir_fd)
+        return Standing(status, subvolumes.name_at(dir_fd, name, status))
     except FileNotFoundError:
         return None
 
@@ -131,7 +142,7 @@ class Operation:
             return os.dup(folder_fd)
         return open_sibling(self.root, self.known)
 
-    def content(self) -> Optional[FileStatus]:
+    def content(self) -> Optional[Standing]:
         """Return what lies in quarantine, None when nothing."""
         return content_of(self.root, self.known)[0]
 
@@ -151,7 +162,7 @@ def open_sibling(root: RootFolder, known: Known) -> int:
         return open_private_folder(parent_fd, root.reference.path, places.sibling_folder(known.operation))
 
 
-def content_of(root: RootFolder, known: Known) -> "Tuple[Optional[FileStatus], bool]":
+def content_of(root: RootFolder, known: Known) -> "Tuple[Optional[Standing], bool]":
     """Return (what lies in an operation's quarantine, whether its folder is `.purging`)."""
     try:
         folder_fd, purging = open_operation_folder(root, places.operation_folder(known.operation))
@@ -159,13 +170,13 @@ def content_of(root: RootFolder, known: Known) -> "Tuple[Optional[FileStatus], b
         return None, False
     with closing(folder_fd):
         if not known.intent["sibling"]:
-            return status_at(folder_fd, places.CONTENT), purging
+            return found_at(folder_fd, places.CONTENT), purging
     try:
         holding_fd = open_sibling(root, known)
     except (FileNotFoundError, NotADirectoryError):
         return None, purging
     with closing(holding_fd):
-        return status_at(holding_fd, places.CONTENT), purging
+        return found_at(holding_fd, places.CONTENT), purging
 
 
 def from_note(root: RootFolder, folder: bytes, name: str) -> Optional[Known]:

@@ -1,7 +1,7 @@
 """The names in a root's private folder, and where an operation keeps what it set aside.
 
 .artifactctl/                                     0700
-  root.json  journal  lock  <topic>.json
+  root.json  journal  lock  own-changes  <topic>.json
   ballast/                                        files that are unlinked when the disk is full
   quarantine/
     spare-<random>/{members.gz,note.json}         made ahead of need: mkdir fails on a full disk
@@ -21,6 +21,7 @@ PRIVATE = b".artifactctl"
 MARKER = b"root.json"
 JOURNAL = b"journal"
 LOCK = b"lock"
+OWN_CHANGES = b"own-changes"
 BALLAST = b"ballast"
 QUARANTINE = b"quarantine"
 CONTENT = b"content"

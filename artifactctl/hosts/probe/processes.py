@@ -108,7 +108,9 @@ class ProcessLook:
                     continue
                 kind = stat.S_IFMT(seen.st_mode)
                 if kind in (stat.S_IFREG, stat.S_IFDIR, stat.S_IFIFO):
-                    self._table.add(seen.st_dev, seen.st_ino, Use("descriptor", process, f"fd {name}"))
+                    self._table.add(
+                        seen.st_dev, seen.st_ino, Use("descriptor", process, f"fd {name}", f"{folder}/fd/{name}")
+                    )
                 elif kind == 0 and b"io_uring" in os.readlink(os.fsencode(name), dir_fd=descriptor):
                     self._ring(folder, name, process)
         finally:
@@ -122,21 +124,27 @@ class ProcessLook:
                     seen = os.stat(path)
                 except OSError:  # a path of another namespace, or removed: the write lease still answers for it
                     continue
-                self._table.add(seen.st_dev, seen.st_ino, Use("descriptor", process, "registered with io_uring"))
+                self._table.add(
+                    seen.st_dev, seen.st_ino, Use("descriptor", process, "registered with io_uring", writes=True)
+                )
 
     def _mappings(self, process: int) -> None:
         known = set()
         with open(f"/proc/{process}/maps", "rb") as lines:
             for line in lines:
                 fields = line.split(None, 5)
-                if len(fields) < 6 or fields[4] == b"0" or (fields[3], fields[4], fields[5]) in known:
+                if len(fields) < 6 or fields[4] == b"0":
                     continue
-                known.add((fields[3], fields[4], fields[5]))
+                what = (_writes_through(fields[1]), fields[3], fields[4], fields[5])
+                if what in known:
+                    continue
+                known.add(what)
                 self._mapping(process, fields)
 
     def _mapping(self, process: int, fields: List[bytes]) -> None:
         major, minor = (int(part, 16) for part in fields[3].split(b":"))
-        use = Use("mapping", process)
+        writes = _writes_through(fields[1])
+        use = Use("mapping", process, "writable and shared" if writes else "", writes=writes)
         if major != 0:  # a block device of its own: here maps and stat agree
             self._table.add(os.makedev(major, minor), int(fields[4]), use)
             return
@@ -150,6 +158,11 @@ class ProcessLook:
             self._table.add_uncertain(int(fields[4]), use, path)
             return
         self._table.add(seen.st_dev, seen.st_ino, use)
+
+
+def _writes_through(permissions: bytes) -> bool:
+    """Whether a mapping (`rw-s` of maps) changes the file: private ones change a copy."""
+    return permissions[1:2] == b"w" and permissions[3:4] == b"s"
 
 
 def _unescape_newlines(path: bytes) -> bytes:

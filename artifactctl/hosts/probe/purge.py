@@ -16,11 +16,12 @@ from typing import Any, Callable, Dict, Optional
 from artifactctl.hosts.probe import durable, manifest, places, renaming, room
 from artifactctl.hosts.probe.emptying import Emptying, Pace
 from artifactctl.hosts.probe.failures import ProbeFailure
-from artifactctl.hosts.probe.operation import Operation
+from artifactctl.hosts.probe.operation import Operation, matches
 from artifactctl.hosts.probe.points import reached
 from artifactctl.hosts.probe.restore import clear_away
 from artifactctl.hosts.probe.rootfolder import RootFolder, closing
 from artifactctl.hosts.probe.sweeping import sweep
+from artifactctl.hosts.probe.witness import Witness
 
 
 def begin_purge(root: RootFolder, name: str) -> None:
@@ -51,9 +52,15 @@ def begin_purge(root: RootFolder, name: str) -> None:
 
 
 def _check_purgeable(operation: Operation, folder_fd: int) -> None:
-    if operation.content() is None:
+    content = operation.content()
+    if content is None:
         raise ProbeFailure(
             f"operation {operation.name} has no content in quarantine", remedy="`artifactctl doctor` looks where it is"
+        )
+    if not matches(operation.identity, content):
+        raise ProbeFailure(
+            f"what lies in the quarantine of operation {operation.name} is not what was set aside",
+            remedy="find out who replaced it, a snapshot of its subvolume perhaps; nothing of it is removed",
         )
     for _ in manifest.read(folder_fd, operation.name):
         pass
@@ -90,7 +97,7 @@ def purge(
         except FileNotFoundError:
             holding_fd = os.dup(folder_fd)  # the sibling folder went with the content before a crash
         with closing(holding_fd):
-            emptying = Emptying(holding_fd, pace=pace, progress=progress)
+            emptying = Emptying(holding_fd, pace=pace, witness=Witness(root), progress=progress)
             emptying.run(manifest.read(folder_fd, name))
             return _conclude(operation, holding_fd, emptying)
 

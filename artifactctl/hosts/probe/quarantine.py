@@ -19,10 +19,18 @@ from artifactctl.hosts.probe.alone import InUse, held_alone
 from artifactctl.hosts.probe.failures import ProbeFailure
 from artifactctl.hosts.probe.fingerprint import PathByDepth
 from artifactctl.hosts.probe.journal import Journal
-from artifactctl.hosts.probe.kernel import FileStatus
-from artifactctl.hosts.probe.operation import INTENT_FIELDS, Operation, matches, matches_untouched, replay, status_at
+from artifactctl.hosts.probe.operation import (
+    INTENT_FIELDS,
+    Operation,
+    Standing,
+    found_at,
+    matches,
+    matches_untouched,
+    replay,
+)
 from artifactctl.hosts.probe.points import reached
 from artifactctl.hosts.probe.rootfolder import RootFolder, closing, open_private_folder, printable
+from artifactctl.hosts.probe.witness import witnessing
 
 _OUTCOMES = {
     errno.ENOENT: "absent",
@@ -42,8 +50,8 @@ _NOT_THE_PATH = (errno.ELOOP, errno.ENOTDIR)
 def intend(root: RootFolder, details: Dict[str, Any]) -> str:
     """Write manifest and note and journal the intent; returns the fingerprint of what the manifest lists.
 
-    `details`: operation, relative, sibling, identity (inode, birth_ns, ctime_ns, filesystem_uuid), name, kind,
-    allocated_bytes, root_id, catalog_id, reason, actor, evidence, at, planned_fingerprint.
+    `details`: operation, relative, sibling, identity (inode, birth_ns, ctime_ns, filesystem_uuid, subvolume), name,
+    kind, allocated_bytes, root_id, catalog_id, reason, actor, evidence, at, planned_fingerprint.
     """
     operation = details["operation"]
     folder = places.operation_folder(operation)
@@ -78,7 +86,7 @@ def _write_down(root: RootFolder, folder_fd: int, details: Dict[str, Any]) -> Di
 
 def _clear_leftover(root: RootFolder, folder: bytes) -> None:
     """Make room for the name where an earlier try died before its intent; a folder with content is never touched."""
-    present = status_at(root.quarantine_fd, folder)
+    present = found_at(root.quarantine_fd, folder)
     if present is None:
         return
     folder_fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=root.quarantine_fd)
@@ -94,7 +102,10 @@ def _write_manifest(root: RootFolder, folder_fd: int, details: Dict[str, Any]) -
     relative = os.fsencode(details["relative"])
     parent_fd, name = root.open_parent(relative)
     with closing(parent_fd):
-        if not matches_untouched(details["identity"], kernel.statx(name, parent_fd)):
+        present = found_at(parent_fd, name)
+        if present is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fsdecode(relative))
+        if not matches_untouched(details["identity"], present):
             raise ProbeFailure(f"another file or folder stands at {printable(relative)} now", remedy="plan again")
         return room.with_room(root.private_fd, lambda: _take_stock(folder_fd, details["operation"], parent_fd, name))
 
@@ -134,7 +145,7 @@ def set_aside(root: RootFolder, name: str) -> str:
 def _set_aside_from(operation: Operation, parent_fd: int, target: bytes) -> str:
     content = operation.content()
     if content is None:
-        outcome = _refusal(operation, status_at(parent_fd, target))
+        outcome = _refusal(operation, found_at(parent_fd, target))
         if outcome:
             return outcome
     elif not matches(operation.identity, content):
@@ -154,12 +165,12 @@ def _set_aside_from(operation: Operation, parent_fd: int, target: bytes) -> str:
         return outcome
 
 
-def _refusal(operation: Operation, status: Optional[FileStatus]) -> str:
-    if status is None:
+def _refusal(operation: Operation, present: Optional[Standing]) -> str:
+    if present is None:
         return "absent"
-    if not matches_untouched(operation.identity, status):
+    if not matches_untouched(operation.identity, present):
         return "replaced"
-    return "mounted" if status.attributes & kernel.ATTRIBUTE_MOUNT_ROOT else ""
+    return "mounted" if present.status.attributes & kernel.ATTRIBUTE_MOUNT_ROOT else ""
 
 
 def _make_holding(operation: Operation, folder_fd: int, parent_fd: int) -> int:
@@ -179,23 +190,20 @@ def _outcome_of(error: OSError) -> str:
 
 
 def _move(operation: Operation, parent_fd: int, target: bytes, holding_fd: int) -> str:
-    there = status_at(holding_fd, places.CONTENT)
+    there = found_at(holding_fd, places.CONTENT)
     if there is not None and not matches(operation.identity, there):
         return "occupied"  # somebody else's: it was not us who put it there, so it is not ours to move
     if there is None:
         reached("set-aside:checked")
         try:
-            with held_alone(parent_fd, target):
-                room.with_room(
-                    operation.root.private_fd,
-                    lambda: renaming.rename_privately(parent_fd, target, holding_fd, places.CONTENT),
-                )
+            with held_alone(parent_fd, target) as leased, witnessing(operation.root) as witness:
+                witness.see_if_held(leased, lambda: _rename_aside(operation.root, parent_fd, target, holding_fd))
         except InUse:
             return "in_use"
         except OSError as error:
             return _outcome_of(error)
     reached("set-aside:renamed")
-    moved = status_at(holding_fd, places.CONTENT)
+    moved = found_at(holding_fd, places.CONTENT)
     if moved is None or not matches(operation.identity, moved):
         renaming.rename_publicly(holding_fd, places.CONTENT, parent_fd, target)
         return "replaced"
@@ -205,6 +213,11 @@ def _move(operation: Operation, parent_fd: int, target: bytes, holding_fd: int) 
     operation.record("renamed")
     reached("set-aside:journalled")
     return "done"
+
+
+def _rename_aside(root: RootFolder, parent_fd: int, target: bytes, holding_fd: int) -> None:
+    rename = renaming.rename_privately
+    room.with_room(root.private_fd, lambda: rename(parent_fd, target, holding_fd, places.CONTENT))
 
 
 def confirm(root: RootFolder, name: str) -> None:

@@ -11,12 +11,14 @@ from __future__ import annotations
 import errno
 import os
 from contextlib import suppress
+from functools import partial
 from typing import Optional
 
 from artifactctl.hosts.probe import durable, places, renaming, room
-from artifactctl.hosts.probe.operation import Operation, matches, status_at
+from artifactctl.hosts.probe.operation import Operation, found_at, matches
 from artifactctl.hosts.probe.points import reached
 from artifactctl.hosts.probe.rootfolder import RootFolder, closing
+from artifactctl.hosts.probe.witness import witnessing
 
 _OUTCOMES = {
     errno.EEXIST: "occupied",
@@ -65,7 +67,7 @@ def _complete(operation: Operation, relative: bytes) -> str:
             return "absent"
         raise
     with closing(parent_fd):
-        present = status_at(parent_fd, target)
+        present = found_at(parent_fd, target)
         if present is None or not matches(operation.identity, present):
             return "absent"
         durable.flush_folder(parent_fd)
@@ -92,7 +94,7 @@ def _put_back_to(operation: Operation, folder_fd: int, relative: bytes, reason: 
 
 def _move(operation: Operation, holding_fd: int, place: "tuple[int, bytes]", relative: bytes, reason: str) -> str:
     parent_fd, target = place
-    content = status_at(holding_fd, places.CONTENT)
+    content = found_at(holding_fd, places.CONTENT)
     if content is None or not matches(operation.identity, content):
         return "replaced"
     if renaming.exists(target, parent_fd):
@@ -101,10 +103,9 @@ def _move(operation: Operation, holding_fd: int, place: "tuple[int, bytes]", rel
     operation.record("restore_intended", to=os.fsdecode(relative), reason=reason)
     reached("put-back:intent-journalled")
     try:
-        room.with_room(
-            operation.root.private_fd,
-            lambda: renaming.rename_publicly(holding_fd, places.CONTENT, parent_fd, target),
-        )
+        with witnessing(operation.root) as witness:
+            move = partial(_rename_back, operation.root, holding_fd, parent_fd, target)
+            witness.see(holding_fd, places.CONTENT, content.status, move)
     except OSError as error:
         operation.record(before, to="", reason=f"not restored: {error.strerror}")
         outcome = _OUTCOMES.get(error.errno or 0)
@@ -118,6 +119,11 @@ def _move(operation: Operation, holding_fd: int, place: "tuple[int, bytes]", rel
     operation.record("restored", to=os.fsdecode(relative))
     reached("put-back:journalled")
     return "done"
+
+
+def _rename_back(root: RootFolder, holding_fd: int, parent_fd: int, target: bytes) -> None:
+    rename = renaming.rename_publicly
+    room.with_room(root.private_fd, lambda: rename(holding_fd, places.CONTENT, parent_fd, target))
 
 
 def clear_away(operation: Operation) -> None:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from typing import Optional
 
-from artifactctl.hosts.probe import ledger, places, renaming, room
+from artifactctl.hosts.probe import ledger, own_changes, places, renaming, room
 from artifactctl.hosts.probe.journal import Journal
 from artifactctl.hosts.probe.operation import FINISHED, Known, from_note, replay
 from artifactctl.hosts.probe.rootfolder import RootFolder
 
 
 def sweep(root: RootFolder) -> None:
-    """Make spare folders of what no live operation needs. A folder with content is never touched."""
+    """Make spare folders of what no live operation needs; the record of our own changes goes with the last one.
+
+    A folder with content is never touched.
+    """
     known = replay(Journal(root).read().records)
+    if not any(_is_needed(root, name, known.get(name)) for name in (*known, *ledger.folders(root))):
+        own_changes.forget(root)
     for name in ledger.folders(root):
         folder = places.operation_folder(name)
         for candidate in () if _is_needed(root, name, known.get(name)) else (folder, folder + places.PURGING_SUFFIX):

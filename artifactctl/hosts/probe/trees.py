@@ -1,18 +1,14 @@
-"""What a tree consists of: counts, bytes, digests, links that lead out, names outside.
-
-fingerprint: see `fingerprint`.
-
-member_digest: SHA-256 over path, NUL, type letter, NUL, size in decimal, newline, of everything that is no folder.
-"""
+"""What a tree consists of: counts, bytes, digests, links that lead out, names outside."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
-from typing import Any, Dict, List, Sequence, Tuple
+from itertools import islice
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
-from artifactctl.hosts.probe import fingerprint, kernel
+from artifactctl.hosts.probe import kernel
+from artifactctl.hosts.probe.digests import TreeDigests, mounted_here
 from artifactctl.hosts.probe.mounts import lies_at_or_below
 from artifactctl.hosts.probe.surveying import Sighted, Visitor
 from artifactctl.hosts.probe.walking import describe, type_letter
@@ -20,6 +16,9 @@ from artifactctl.hosts.probe.walking import describe, type_letter
 Wire = Dict[str, Any]
 MOST_EXAMPLES = 1000
 _SUBVOLUME_INODE = 256  # the top of every btrfs subvolume, each with an st_dev of its own
+Excuse = Callable[[kernel.FileStatus], kernel.FileStatus]
+"""Gives a member's status without what our own acts did to it through another name of the same inode."""
+
 _SPECIAL = {
     stat.S_IFSOCK: "socket",
     stat.S_IFIFO: "fifo",
@@ -31,10 +30,11 @@ _SPECIAL = {
 class _ManyNamed:
     """An inode with several names: how many of them were met, and what it weighs."""
 
-    __slots__ = ("allocated_bytes", "links", "met", "path")
+    __slots__ = ("allocated_bytes", "birth_ns", "links", "met", "path")
 
     def __init__(self, status: kernel.FileStatus, path: bytes) -> None:
         self.links = status.links
+        self.birth_ns = status.birth_ns
         self.met = 0
         self.path = path
         self.allocated_bytes = status.allocated_bytes
@@ -43,11 +43,11 @@ class _ManyNamed:
 class TreeSummary(Visitor):
     """Adds up a survey. `inside` are the absolute paths by which a link may name the target and stay inside."""
 
-    def __init__(self, location: bytes, inside: Sequence[bytes]) -> None:
+    def __init__(self, location: bytes, inside: Sequence[bytes], excuse: Optional[Excuse] = None) -> None:
         self._location = location
+        self._excuse = excuse
         self._inside = tuple(dict.fromkeys((location, os.path.realpath(location), *inside)))
-        self._fingerprint = hashlib.sha256()
-        self._members = hashlib.sha256()
+        self._digests = TreeDigests()
         self._counts = {"f": 0, "d": 0, "l": 0, "o": 0}
         self._apparent = self._allocated = self._shared_names = 0
         self._many: Dict[Tuple[int, int], _ManyNamed] = {}
@@ -60,12 +60,12 @@ class TreeSummary(Visitor):
 
     def entry(self, seen: Sighted) -> None:
         relative, status = seen.relative, seen.status
+        if self._excuse is not None:
+            status = self._excuse(status)
         letter = type_letter(status.mode)
         self._counts[letter] += 1
-        times = {"modified_ns": status.modified_ns, "changed_ns": status.changed_ns}
-        self._fingerprint.update(fingerprint.record(relative, letter, status.inode, status.size, **times))
+        self._digests.add(relative, letter, status)
         if letter != "d":
-            self._members.update(b"%b\0%b\0%d\n" % (relative, letter.encode(), status.size))
             self._apparent += status.size
         self._weigh(relative, letter, status)
         self._date(relative, letter, status)
@@ -79,7 +79,7 @@ class TreeSummary(Visitor):
             self._device = status.device
 
     def mounted(self, relative: bytes) -> None:
-        self._problems.append(f"{os.fsdecode(relative) or 'the top folder'}: something is mounted here")
+        self._problems.append(mounted_here(relative))
 
     def problem(self, text: str) -> None:
         self._problems.append(text)
@@ -129,9 +129,15 @@ class TreeSummary(Visitor):
 
     def summary(self, shared_extents: str) -> Wire:
         """Return everything in wire form."""
-        outside = [known for known in self._many.values() if known.met < known.links]
-        exclusive = self._allocated - sum(known.allocated_bytes for known in outside)
-        names = [[os.fsdecode(known.path), known.links - known.met] for known in outside[:MOST_EXAMPLES]]
+        outside = {key: known for key, known in self._many.items() if known.met < known.links}
+        exclusive = self._allocated - sum(known.allocated_bytes for known in outside.values())
+        names = [
+            [os.fsdecode(known.path), known.links - known.met] for known in islice(outside.values(), MOST_EXAMPLES)
+        ]
+        shared = [
+            [inode, known.birth_ns, known.met, known.links, known.allocated_bytes]
+            for (_, inode), known in outside.items()
+        ]
         return {
             "files": self._counts["f"],
             "directories": self._counts["d"],
@@ -139,8 +145,8 @@ class TreeSummary(Visitor):
             "apparent_bytes": self._apparent,
             "allocated_bytes": self._allocated,
             "exclusive_bytes": exclusive,
-            "fingerprint": self._fingerprint.hexdigest(),
-            "member_digest": self._members.hexdigest(),
+            "fingerprint": self._digests.fingerprint,
+            "member_digest": self._digests.member_digest,
             "changed_ns": self._changed[0],
             "changed_path": os.fsdecode(self._changed[1]),
             "read_ns": self._read[0] or None,
@@ -148,6 +154,7 @@ class TreeSummary(Visitor):
             "escaping_links": self._escaping,
             "special_files": self._special,
             "outside_names": names,
+            "shared_inodes": shared,
             "shared_extents": shared_extents,
             "problems": self._problems,
         }

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from artifactctl.hosts.probe import kernel
 
 
 class Use(NamedTuple):
-    """One use of one inode. `kind` is a value of the domain's HolderKind; `process` None: nobody to name."""
+    """One use of one inode. `kind` is a value of the domain's HolderKind; `process` None: nobody to name.
+
+    `link` is the /proc link of a descriptor; `writes` says of any other use that content can be changed through it.
+    """
 
     kind: str
     process: Optional[int]
     detail: str = ""
+    link: str = ""
+    writes: bool = False
+
+    def may_write(self) -> bool:
+        """Whether content can be changed through it now; the mode of a descriptor's link shows how it was opened."""
+        if not self.link:
+            return self.writes
+        try:
+            return bool(os.lstat(self.link).st_mode & stat.S_IWUSR)
+        except (FileNotFoundError, ProcessLookupError):  # closed meanwhile
+            return False
 
 
 class UncertainUse(NamedTuple):

@@ -1,0 +1,38 @@
+"""`policy show`, `policy schema`: what the files mean together, and what a file may say."""
+
+import click
+
+from artifactctl.cli.commands.policy_checking import FILES
+from artifactctl.cli.shared_options import Command
+from artifactctl.cli.wiring import Wiring, pass_wiring
+
+
+@click.command("show", cls=Command)
+@FILES
+@pass_wiring
+def show(wiring: Wiring, files: tuple[str, ...]) -> None:
+    """Show the effective policy: all files as one, with what the configuration makes stricter, and its digest."""
+    from artifactctl.cli.policy_choice import policy_for
+    from artifactctl.cli.policy_words import named_or_in_force
+    from artifactctl.configuration.policy_in_force import as_if_configured
+    from artifactctl.policy.reading import load_policy
+    from artifactctl.report.policy_text import policy_payload, policy_yaml
+
+    texts = named_or_in_force(wiring, files)
+    written = load_policy(texts)
+    policy = as_if_configured(texts, wiring.settings, wiring.surroundings.environment) if files else policy_for(wiring)
+    names = [name for name, _ in texts]
+    wiring.output.answer(
+        "policy-show",
+        payload=lambda: policy_payload(policy, written=written, files=names),
+        text=lambda: [policy_yaml(policy, written=written, files=names)],
+    )
+
+
+@click.command("schema", cls=Command, formats=())
+@pass_wiring
+def schema(wiring: Wiring) -> None:
+    """Print the JSON Schema of policy files, for editors."""
+    from artifactctl.policy.schema import schema_text
+
+    wiring.output.data(schema_text())

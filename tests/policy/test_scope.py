@@ -1,0 +1,53 @@
+"""What is read of a catalog is never less than what a protect or rule may match."""
+
+from datetime import timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from artifactctl.domain.artifacts import ArtifactKind
+from artifactctl.policy.decisions import Holds
+from artifactctl.policy.facts import CatalogueView, Facts
+from artifactctl.policy.matching import matches
+from artifactctl.policy.ruleset import Matcher, Policy
+from artifactctl.policy.scope import Wanted, scope_of
+from tests.builders import NOON
+from tests.policy.worlds import policies, policy, protect, rule, views
+
+
+def is_wanted(wanted: Wanted, facts: Facts) -> bool:
+    names = facts.name in wanted.names or facts.name.startswith(wanted.prefixes)
+    return all(
+        (
+            not wanted.kinds or facts.kind in wanted.kinds,
+            names or not (wanted.names or wanted.prefixes),
+            wanted.created_after is None or facts.created_at > wanted.created_after,
+            wanted.created_until is None or facts.created_at <= wanted.created_until,
+        )
+    )
+
+
+@given(rules=policies(), world=views(), days=st.integers(0, 30), later=st.integers(0, 30))
+def test_everything_that_may_match_at_some_instant_is_in_the_scope(
+    rules: Policy, world: CatalogueView, days: int, later: int
+) -> None:
+    until = NOON + timedelta(days=max(days, later))
+    scope = scope_of((rules,), now=NOON, until=until)
+
+    for facts in world.artifacts:
+        for each in (*rules.protects, *rules.rules):
+            if matches(each.match, facts, now=NOON + timedelta(days=later)) is not Holds.NO:
+                assert any(is_wanted(wanted, facts) for wanted in scope)
+
+
+def test_names_narrow_the_scope_by_what_stands_before_the_first_wild_card() -> None:
+    named = policy(
+        rules=(rule(match=Matcher(names=("data/a", "data/b*c", "data/?"), kinds=(ArtifactKind.MODEL,))),),
+        protects=(protect(names=("**/x", "data/y")),),
+    )
+
+    assert scope_of((named,), now=NOON, until=NOON) == (
+        Wanted(),
+        Wanted(kinds=(ArtifactKind.MODEL,), names=("data/a",), prefixes=("data/", "data/b")),
+    )
+    assert scope_of((policy(),), now=NOON, until=NOON) == ()
