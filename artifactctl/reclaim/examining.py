@@ -15,6 +15,7 @@ from artifactctl.inventory.held_again import place_again
 from artifactctl.inventory.holding import mirror_holds
 from artifactctl.inventory.mirrored_holds import MirroredHold, read_holds, unknown_holds
 from artifactctl.inventory.standing import why_read_only
+from artifactctl.policy.layering import NOTHING_MAY_GO
 from artifactctl.reclaim.importing import import_operation, strangers
 from artifactctl.reclaim.locking import locked_roots, mirror_operations
 from artifactctl.reclaim.recovering import unfinished
@@ -47,7 +48,15 @@ def examine(workplace: Workplace) -> tuple[Finding, ...]:
             findings += _missing(workplace, reading, root)
     for root in reachable:
         findings += [*_read_only(workplace, root), *_operations(workplace, root), *_holds(workplace, root)]
-    return (*findings, *_deleted_but_open(workplace, reachable))
+    return (*findings, *_deleted_but_open(workplace, reachable), *_policy_problem(workplace))
+
+
+def _policy_problem(workplace: Workplace) -> tuple[Finding, ...]:
+    """Return a finding where no policy could be read, so that one stands in under which nothing may go."""
+    if workplace.policy != NOTHING_MAY_GO:
+        return ()
+    what = "the policy in force cannot be read, so nothing may go"
+    return (Finding(what=what, object="policy", remedy="`artifactctl policy lint` says what is wrong and where"),)
 
 
 def repair(workplace: Workplace) -> tuple[str, ...]:
