@@ -80,6 +80,7 @@ def dependents_of(reading: Reading, artifact: Artifact, *, fresh: Freshness, now
         found.append(
             Dependent(
                 name=child.name,
+                kind=child.kind,
                 role=edge.role,
                 living=needs_bytes,
                 finished=_is_finished(reading, child),
@@ -129,9 +130,10 @@ def successor_of(reading: Reading, artifact: Artifact, *, fresh: Freshness) -> S
         return None
     successor = reading.artifact(artifact.superseded_by)
     if successor is None:
-        return Successor(name=artifact.superseded_by, living=False, verified=False, in_same_plan=False)
+        return Successor(name=artifact.superseded_by, kind=None, living=False, verified=False, in_same_plan=False)
     return Successor(
         name=successor.name,
+        kind=successor.kind,
         living=any(r.state in _COUNTS for r in successor.replicas),
         verified=any(fresh.is_verified(r) for r in successor.replicas),
         in_same_plan=False,

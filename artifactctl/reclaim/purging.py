@@ -24,6 +24,7 @@ from artifactctl.guards.wording import first_of
 from artifactctl.hosts.protocol import PurgeResult, RootLock
 from artifactctl.inventory.candidates import Choice, candidate_for
 from artifactctl.inventory.kinship import Freshness
+from artifactctl.inventory.rulings import ruling_on
 from artifactctl.reclaim.importing import IMPORTED_BY_NOBODY
 from artifactctl.reclaim.quarantined import Quarantined
 from artifactctl.reclaim.survey import links_to_quarantined, look_quarantined, target_of
@@ -184,7 +185,7 @@ def _judge(workplace: Workplace, reading: Reading, item: Quarantined, look: Look
         artifact,
         replica,
         choice=Choice(named=True, planned_fingerprint=item.operation.fingerprint, purging=True),
-        policy=workplace.policy,
+        ruling=ruling_on(workplace.policy, reading, replica, now=workplace.clock()),
         fresh=look.fresh,
         trust=workplace.trust(reading),
         now=workplace.clock(),
