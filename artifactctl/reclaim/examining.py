@@ -10,9 +10,9 @@ from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Marker
 from artifactctl.inventory.candidates import CLOCK_SLACK
 from artifactctl.inventory.standing import why_read_only
+from artifactctl.reclaim.before_purge import only_what_is_ours
 from artifactctl.reclaim.importing import import_operation, strangers
 from artifactctl.reclaim.locking import locked_roots, mirror_operations
-from artifactctl.reclaim.purging import only_what_is_ours
 from artifactctl.reclaim.recovering import NEEDS_A_PERSON, Unfinished, give_up_lost, unfinished
 from artifactctl.reclaim.recovery import Action
 from artifactctl.reclaim.survey import target_of
