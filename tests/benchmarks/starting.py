@@ -1,4 +1,4 @@
-"""What `--help` costs against `import click`, which no command can do without: `python -m tests.benchmarks.starting`."""
+"""What `--help` costs against `import click`, the least it can do: `python -m tests.benchmarks.starting`."""
 
 import sys
 
