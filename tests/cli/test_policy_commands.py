@@ -218,7 +218,11 @@ def test_lint_holds_the_files_against_a_catalog_that_is_named(stocked: Any) -> N
 
     done = stocked.run("policy", "lint", "p.yaml", "--catalog", str(stocked.location))
     without = stocked.run("policy", "lint", "p.yaml")
+    exported = stocked.run("catalog", "export", str(stocked.folder / "catalog.json"))
+    elsewhere = stocked.run("policy", "lint", "p.yaml", "--snapshot", str(stocked.folder / "catalog.json"))
 
+    assert exported.exit_code == 0, exported.stderr
+    assert [line.split(" ")[1] for line in elsewhere.stdout.splitlines()] == ["AP011", "AP030"]
     assert [line.split(" ")[1] for line in done.stdout.splitlines()] == ["AP050", "AP011", "AP030"]
     assert "of late somebody restored after 5d" in done.stdout
     assert [line.split(" ")[1] for line in without.stdout.splitlines()] == ["AP030"]
