@@ -5,7 +5,7 @@ is listed as such whatever else keeps it, and once more where it would go.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -90,7 +90,9 @@ class PolicyDifference:
 def differ(old: Policy, new: Policy, view: CatalogueView) -> PolicyDifference:
     """Return what changes when `new` takes the place of `old`; the view holds what either may match until the last."""
     edits = edits_between(old, new)
-    impacts = tuple(_impact(old, new, view, edits, now=view.taken_at + horizon) for horizon in HORIZONS)
+    largest_first = sorted(view.artifacts, key=lambda facts: (-facts.allocated_bytes, facts.name, facts.artifact_id))
+    ordered = replace(view, artifacts=largest_first)
+    impacts = tuple(_impact(old, new, ordered, edits, now=view.taken_at + horizon) for horizon in HORIZONS)
     return PolicyDifference(
         edits=edits,
         impacts=impacts,
@@ -103,9 +105,8 @@ def differ(old: Policy, new: Policy, view: CatalogueView) -> PolicyDifference:
 def _impact(old: Policy, new: Policy, view: CatalogueView, edits: Sequence[Edit], *, now: datetime) -> Impact:
     before, after = (evaluate(policy, view, now=now) for policy in (old, new))
     covered, covers = (Protections(policy, now=now) for policy in (old, new))
-    artifacts = sorted(view.artifacts, key=lambda facts: (-facts.allocated_bytes, facts.name, facts.artifact_id))
     reclaimed, kept, lost, reasons = [], [], [], []
-    for facts in artifacts:
+    for facts in view.artifacts:
         was, becomes = before.decisions[facts.artifact_id], after.decisions[facts.artifact_id]
         change = Change(facts=facts, before=was, after=becomes)
         protect = covered.first(facts)
@@ -118,7 +119,7 @@ def _impact(old: Policy, new: Policy, view: CatalogueView, edits: Sequence[Edit]
             kept.append(change)
         elif not loses and (was.because, was.action) != (becomes.because, becomes.action):
             reasons.append(change)
-    going, went = (_offered(each, artifacts) for each in (after, before))
+    going, went = (_offered(each, view.artifacts) for each in (after, before))
     present = overruns(old.limits, went, view.living)
     return Impact(
         at=now,
@@ -126,7 +127,7 @@ def _impact(old: Policy, new: Policy, view: CatalogueView, edits: Sequence[Edit]
         newly_kept=tuple(kept),
         lost_protection=tuple(lost),
         reason_changed=tuple(reasons),
-        removed=tuple(_removals(edits, before, artifacts)),
+        removed=tuple(_removals(edits, before, view.artifacts)),
         overruns=tuple(each for each in overruns(new.limits, going, view.living) if each not in present),
     )
 
