@@ -142,7 +142,6 @@ def a_candidate(**changes: Any) -> Candidate:
         "successor": None,
         "other_copies": (a_replica(replica_id=2, root=replace(ROOT, root_id="root-2", name="backup")),),
         "rebuilt_from_this": (),
-        "requires_successor": False,
         "quiet_time": timedelta(minutes=15),
     }
     return Candidate(**{**values, **changes})

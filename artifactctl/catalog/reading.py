@@ -12,6 +12,7 @@ from artifactctl.catalog import (
     place_queries,
     policy_facts,
     promise_queries,
+    taking_queries,
     work_queries,
 )
 from artifactctl.catalog.artifact_queries import BYTES_AT_PATH
@@ -39,6 +40,7 @@ from artifactctl.domain.ledger import (
     SavedPlan,
     ShardLocation,
     Sighting,
+    Taken,
     Verification,
 )
 from artifactctl.domain.operations import JournalEvent
@@ -257,3 +259,17 @@ class Reading:
     ) -> tuple[Operation, ...]:
         """Return operations, oldest first."""
         return work_queries.operations(self.connection, states=states, artifact_id=artifact_id, root_id=root_id)
+
+    # how much was taken
+
+    def taken_between(self, since: datetime, until: datetime) -> Taken:
+        """Return what was set aside or purged in that time and not put back."""
+        return taking_queries.taken_between(self.connection, since, until)
+
+    def last_runs(self, count: int, *, without: str = "") -> tuple[Taken, ...]:
+        """Return what each of the last plans that were carried out took, newest first, but for the plan `without`."""
+        return taking_queries.last_runs(self.connection, count, without=without)
+
+    def live_by_kind(self) -> Mapping[ArtifactKind, int]:
+        """Return how many artifacts of each kind have a live copy."""
+        return taking_queries.live_by_kind(self.connection)

@@ -33,12 +33,12 @@ out_option = click.option("--out", type=PATH, help="Save the plan to this file, 
 @contextmanager
 def planning_world(wiring: Wiring) -> Iterator["PlanningWorld"]:
     """Yield the world as it is; without a catalog there are just no promises, runs and candidates."""
-    from artifactctl.cli.reclaiming import policy_in_force
+    from artifactctl.cli.policy_choice import policy_for
     from artifactctl.inventory.planning_capacity import PlanningWorld
 
     with wiring.reading_if_any() as reading:
         yield PlanningWorld(
-            host=wiring.host, here=wiring.here, now=wiring.now(), policy=policy_in_force(wiring), reading=reading
+            host=wiring.host, here=wiring.here, now=wiring.now(), policy=policy_for(wiring), reading=reading
         )
 
 

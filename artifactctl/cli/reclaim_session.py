@@ -7,6 +7,8 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
+from artifactctl.cli.policy_choice import texts_named
+from artifactctl.cli.reclaim_choices import ReclaimChoices
 from artifactctl.cli.reclaiming import Negotiation, carry_out, confirm, workplace_of
 from artifactctl.cli.saving import save_text
 from artifactctl.cli.wiring import Wiring
@@ -20,26 +22,26 @@ if TYPE_CHECKING:
     from artifactctl.reclaim.workplace import Workplace
 
 
-def open_session(wiring: Wiring, names: Sequence[str], *, waive: str, purge_now: bool) -> "ReclaimSession":
+def open_session(wiring: Wiring, wanted: ReclaimChoices) -> "ReclaimSession":
     """Return the session for what the words mean; a path that nobody registered is adopted in memory only."""
     from artifactctl.guards.standard import check_waivers
 
-    waivers = check_waivers(word.strip() for word in waive.split(",") if word.strip())
+    waivers = check_waivers(word.strip() for word in wanted.waive.split(",") if word.strip())
     reason = wiring.choices.reason or ""
     if waivers and not reason.strip():
         raise UsageError("a waiver needs a reason", remedy='add --reason "why it is all right"')
-    return ReclaimSession(wiring, names, waivers=waivers, reason=reason.strip(), purge_now=purge_now)
+    return ReclaimSession(wiring, wanted, waivers=waivers, reason=reason.strip())
 
 
 class ReclaimSession:
     """Holds the wish and the workplace of one command; nothing is written before the person agreed."""
 
-    def __init__(
-        self, wiring: Wiring, names: Sequence[str], *, waivers: tuple[str, ...], reason: str, purge_now: bool
-    ) -> None:
+    def __init__(self, wiring: Wiring, wanted: ReclaimChoices, *, waivers: tuple[str, ...], reason: str) -> None:
         self._wiring = wiring
-        self._names = names
-        self._waivers, self._reason, self._purge_now = waivers, reason, purge_now
+        self._wanted = wanted
+        self._names = wanted.names
+        self._policy = texts_named(wiring, wanted.policy)
+        self._waivers, self._reason, self._purge_now = waivers, reason, wanted.purge_now
         self._stack = ExitStack()
         self._adoption: Adoption | None = None
 
@@ -50,7 +52,7 @@ class ReclaimSession:
         if self._wiring.catalog_if_any is None and self._names_are_paths():
             self._adopt(self._existing_paths())
             return self
-        self._work = workplace_of(self._wiring)
+        self._work = workplace_of(self._wiring, named=self._policy)
         with self._work.catalog.reading() as reading:
             targets = targets_of(reading, self._names, here=self._wiring.here, exists=self._existing_paths())
         if targets.unregistered:
@@ -85,7 +87,7 @@ class ReclaimSession:
         wiring = self._wiring
         adoption = adopt(wiring.host, wiring.catalog_if_any, paths, homes=home_directories(), acting=wiring.acting)
         self._adoption = self._stack.enter_context(adoption)
-        self._work = workplace_of(wiring, catalog=self._adoption.catalog, host=self._adoption.host)
+        self._work = workplace_of(wiring, catalog=self._adoption.catalog, host=self._adoption.host, named=self._policy)
         self._wish = Wish(
             chosen=self._adoption.chosen,
             waivers=self._waivers,
@@ -181,10 +183,25 @@ class ReclaimSession:
         self._print_unless_json(plan, every_guard=every_guard)
         if not plan.steps:
             self._refuse(plan)
+        self._require_approval(plan)
         reason = self._wish.waiver_reason or self._wiring.dialogue.reason("Why may it go?", then_confirmed=True)
         confirm(self._wiring, plan)
         final = self._register_and_plan_again(plan)
-        carry_out(self._wiring, lambda work: self._apply(work, final, reason=reason))
+        carry_out(self._wiring, lambda work: self._apply(work, final, reason=reason), named=self._policy)
+
+    def _require_approval(self, plan: "ReclaimPlan") -> None:
+        """Refuse a plan that somebody else must approve and nobody has, with the commands that lead there."""
+        from artifactctl.reclaim.consent import approval_by_another, missing_approval
+
+        if not plan.needs_approval:
+            return
+        with self._work.catalog.reading() as reading:
+            if approval_by_another(reading, plan) is not None:
+                return
+        same = self._wanted.retyped(reason=self._reason, catalog=self._wiring.choices.catalog)
+        saving = f"{same} --out plan.json"
+        approving = ('artifactctl approve plan.json --reason "..."', "artifactctl apply plan.json")
+        raise missing_approval(plan, plan.needs_approval, commands=(saving, *approving))
 
     def _apply(self, work: "Workplace", plan: "ReclaimPlan", *, reason: str) -> "OperationResult":
         """Carry the plan out; whatever was named and is refused counts as a refused step."""
@@ -202,7 +219,7 @@ class ReclaimSession:
 
         wiring = self._wiring
         catalog = wiring.catalog_if_any or start(wiring).catalog
-        self._work = workplace_of(wiring, catalog=catalog)
+        self._work = workplace_of(wiring, catalog=catalog, named=self._policy)
         chosen = self._adoption.make_real(wiring.host, catalog, acting=wiring.acting_now())
         self._wish = replace(self._wish, chosen=chosen)
         plan = self._plan()

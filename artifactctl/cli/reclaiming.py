@@ -7,34 +7,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from artifactctl.cli.interrupt import stopping
+from artifactctl.cli.policy_choice import policy_for
 from artifactctl.cli.wiring import Wiring
 from artifactctl.domain.errors import UsageError
 
 if TYPE_CHECKING:
     from artifactctl.catalog import Catalog
+    from artifactctl.configuration.policy_in_force import PolicyTexts
     from artifactctl.domain.plans import ReclaimPlan, Refusal
     from artifactctl.domain.results import OperationResult
     from artifactctl.hosts.protocol import Host
-    from artifactctl.policy import Policy
+    from artifactctl.policy.ruleset import Policy
     from artifactctl.reclaim.preparing import Wish
     from artifactctl.reclaim.workplace import Workplace
 
 FULL_ENOUGH_TO_PURGE = 0.85
 """How full a volume is when the dialogue offers to purge at once, since a quarantine frees nothing."""
-
-
-def policy_in_force(wiring: Wiring) -> "Policy":
-    """Return the built-in policy with the limits of configuration and environment."""
-    from artifactctl.policy import BUILTIN
-
-    limits = wiring.limits
-    return replace(
-        BUILTIN,
-        max_bytes=limits.max_bytes,
-        max_artifacts=limits.max_artifacts,
-        quiet_time=limits.quiet_time,
-        grace=limits.grace,
-    )
 
 
 def workplace_of(
@@ -43,14 +31,20 @@ def workplace_of(
     should_stop: Callable[[], bool] = lambda: False,
     catalog: "Catalog | None" = None,
     host: "Host | None" = None,
+    named: "PolicyTexts" = (),
+    policy: "Policy | None" = None,
 ) -> "Workplace":
-    """Return what the engine works with; `catalog` and `host` stand in for the real ones in a trial."""
+    """Return what the engine works with; `catalog` and `host` stand in for the real ones in a trial.
+
+    `named` are the policy files of this run; `policy` is given where a command must work whatever the policy says.
+    """
     from artifactctl.reclaim.workplace import Workplace
 
     return Workplace(
         catalog=catalog or wiring.catalog,
         host=host or wiring.host,
-        policy=policy_in_force(wiring),
+        policy=policy or policy_for(wiring, named),
+        policy_files=named,
         actor=wiring.actor,
         clock=wiring.now,
         new_operation=lambda: f"{wiring.now():%Y%m%d}-{secrets.token_hex(4)}",
@@ -75,12 +69,34 @@ def read_plan(path: bytes) -> "ReclaimPlan":
     return plan_from_text(text, where=shown)
 
 
-def carry_out(wiring: Wiring, work: Callable[["Workplace"], "OperationResult"]) -> None:
+def check_plan(wiring: Wiring, plan: "ReclaimPlan", path: bytes, *, resume: bool) -> None:
+    """Raise with the reason, and with what to type about this very file, when a plan may not be applied."""
+    import os
+    import shlex
+
+    from artifactctl.reclaim.applicability import check_applicable
+    from artifactctl.reclaim.consent import ApprovalMissing, missing_approval
+
+    file = shlex.quote(os.fsdecode(path))
+    try:
+        check_applicable(workplace_of(wiring, named=plan.policy_files), plan, resume=resume)
+    except ApprovalMissing as missing:
+        commands = (f'artifactctl approve {file} --reason "..."', f"artifactctl apply {file}")
+        raise missing_approval(plan, missing.reasons, commands=commands) from None
+
+
+def carry_out(
+    wiring: Wiring,
+    work: Callable[["Workplace"], "OperationResult"],
+    *,
+    named: "PolicyTexts" = (),
+    policy: "Policy | None" = None,
+) -> None:
     """Run an operation that stops cleanly on a signal, print what it did, and leave with its exit code."""
     from artifactctl.report.operation import operation_document, operation_payload
 
     with stopping() as request:
-        result = work(workplace_of(wiring, should_stop=request))
+        result = work(workplace_of(wiring, should_stop=request, named=named, policy=policy))
     wiring.output.answer(
         "operation", payload=lambda: operation_payload(result), text=lambda: operation_document(result)
     )

@@ -56,12 +56,22 @@ class SafetyLimits:
 
 
 def safety_limits(settings: "Settings", environment: Mapping[str, str]) -> SafetyLimits:
-    """Return the limits of the configuration files, tightened by ARTIFACTCTL_* variables."""
-    limits = SafetyLimits()
+    """Return the limits of the configuration files, tightened by ARTIFACTCTL_* variables; no policy file is asked."""
+    return tightened_by(environment, replace(SafetyLimits(), **stated_limits(settings)))
+
+
+def stated_limits(settings: "Settings") -> dict[str, Any]:
+    """Return the limits that the configuration files set themselves, by name."""
+    found = {}
     for name in LIMIT_PARSERS:
         setting = settings.values.get(f"policy.{name}")
         if setting is not None:
-            limits = replace(limits, **{name: read_limit(name, str(setting.value), place=setting.place)})
+            found[name] = read_limit(name, str(setting.value), place=setting.place)
+    return found
+
+
+def tightened_by(environment: Mapping[str, str], limits: SafetyLimits) -> SafetyLimits:
+    """Return the limits made stricter by ARTIFACTCTL_* variables; LimitLoosened for one that asks for less safety."""
     for name in LIMIT_PARSERS:
         variable = f"ARTIFACTCTL_{name.upper()}"
         if environment.get(variable):

@@ -191,6 +191,10 @@ class Hold:
     placed_at: datetime
     until: datetime | None = None
 
+    def review_is_due(self, now: datetime) -> bool:
+        """Whether the date has passed at which somebody wanted to look at it again."""
+        return self.until is not None and self.until <= now
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reservation:

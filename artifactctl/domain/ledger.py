@@ -111,6 +111,14 @@ class SavedPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """How much one run, or one day, took: bytes allocated on disk, and copies of artifacts."""
+
+    bytes: int = 0
+    artifacts: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
     """A person's consent to one plan, by its digest."""
 

@@ -20,6 +20,10 @@ PLAN_LIFETIME = timedelta(hours=24)
 """How long a plan may be applied after it was made (cli.md)."""
 
 
+NAMED_BY_OPERATOR = ("by", "operator")
+"""The fact by which the evidence of `in_policy` says that somebody named the artifact."""
+
+
 class Bound(StrEnum):
     """Whether the predicted bytes will be freed exactly, or are the most that can be freed."""
 
@@ -27,18 +31,45 @@ class Bound(StrEnum):
     UPPER = "upper"
 
 
+class CapName(StrEnum):
+    """What a limit counts; a day is a UTC day."""
+
+    BYTES = "bytes"
+    ARTIFACTS = "artifacts"
+    BYTES_PER_DAY = "bytes_per_day"
+    ARTIFACTS_PER_DAY = "artifacts_per_day"
+    SHARE_OF_KIND = "share_of_kind"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cap:
-    """One limit over a whole plan and what the plan would use of it."""
+    """One limit over a whole plan and what the plan would use of it.
 
-    name: str
+    `before` is the part of `used` that went earlier the same day. A share of a kind is counted in artifacts: of the
+    `population` of living ones of `kind` at most `limit`.
+    """
+
+    name: CapName
     limit: int
     used: int
+    before: int = 0
+    kind: ArtifactKind | None = None
+    population: int | None = None
+
+    @property
+    def is_daily(self) -> bool:
+        """Whether it counts a whole day, not one run."""
+        return self.name in (CapName.BYTES_PER_DAY, CapName.ARTIFACTS_PER_DAY)
 
     @property
     def exceeded(self) -> bool:
         """Whether the plan goes over the limit."""
         return self.used > self.limit
+
+    @property
+    def excess(self) -> int:
+        """By how much the plan goes over the limit, 0 when it does not."""
+        return max(0, self.used - self.limit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +94,11 @@ class ReclaimStep:
     bound: Bound
     sibling: bool
     evidence: tuple[Evidence, ...]
+
+    @property
+    def was_named(self) -> bool:
+        """Whether the operator named it, so that no rule of the policy has to offer it."""
+        return any(item.guard == "in_policy" and NAMED_BY_OPERATOR in item.facts for item in self.evidence)
 
     @property
     def expected_freed_bytes(self) -> int:
@@ -94,18 +130,26 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReclaimPlan:
-    """The removals proposed for one machine; see the module's docstring for what `digest` covers."""
+    """The removals proposed for one machine; see the module's docstring for what `digest` covers.
+
+    `policy_files` are name and text of the policy files that were named for this run alone (`--policy`): with the
+    configured policy below them they give `policy_digest` again. `needs_approval` says why somebody other than `actor`
+    must approve it; () when nobody must. It is asked again when the plan is applied.
+    """
 
     catalog_id: str
     catalog_epoch: int
     machine_id: str
     hostname: str
     mount: bytes
+    policy_name: str
     policy_digest: str
+    policy_files: tuple[tuple[str, str], ...]
     waivers: tuple[str, ...]
     waiver_reason: str
     purge_now: bool
     grace: timedelta
+    needs_approval: tuple[str, ...]
     steps: tuple[ReclaimStep, ...]
     refused: tuple[Refusal, ...]
     caps: tuple[Cap, ...]

@@ -15,11 +15,12 @@ from artifactctl.guards.recoverable import Recoverable
 from artifactctl.guards.standard import evaluate
 from artifactctl.guards.successor_verified import SuccessorVerified
 from artifactctl.guards.unleased import Unleased
+from artifactctl.guards.unprotected import Unprotected
 
 
 def catalog_guards() -> tuple[Guard, ...]:
     """Return the guards whose evidence lies in the catalog (a `flock` is seen on the machine only)."""
-    return (Unleased(), NoHold(), NoLiveDescendant(), Recoverable(), SuccessorVerified(), InPolicy())
+    return (Unleased(), NoHold(), Unprotected(), NoLiveDescendant(), Recoverable(), SuccessorVerified(), InPolicy())
 
 
 def catalog_permits(candidate: Candidate, *, now: datetime) -> bool:

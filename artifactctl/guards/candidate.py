@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import ClassVar, Protocol
 
-from artifactctl.domain.artifacts import Artifact, Hold, Lease, LineageRole, Replica, Reservation
+from artifactctl.domain.artifacts import Artifact, ArtifactKind, Hold, Lease, LineageRole, Replica, Reservation
 from artifactctl.domain.observation import Observation
 from artifactctl.domain.verdicts import Evidence
+from artifactctl.policy.ruleset import Protect, RequireSuccessor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +20,7 @@ class Dependent:
     """
 
     name: str
+    kind: ArtifactKind
     role: LineageRole
     living: bool
     finished: bool
@@ -26,6 +28,7 @@ class Dependent:
     leased: bool
     held: bool
     doubt: str = ""
+    in_same_plan: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +44,12 @@ class RecipeInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """How the candidate could be built again. `complete` says that the lineage names every kind of input it takes."""
+    """How the candidate could be built again, from all the inputs that the lineage names.
+
+    `complete` says that among them is one of a kind that such an artifact is made from: one kind is enough, since there
+    are several ways to make the same thing (a checkpoint from hidden states or from a corpus). `missing_kinds` says
+    which would have done when there is none.
+    """
 
     inputs: tuple[RecipeInput, ...]
     complete: bool
@@ -49,10 +57,23 @@ class Recipe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Successor:
-    """The artifact that supersedes the candidate."""
+class RemovedChild:
+    """Something without a live copy that was built from the candidate.
+
+    `replaced_by` names what supersedes it, directly or in turn, and was seen on disk as it was verified; "" when
+    nothing does: then it could be had again only by building it.
+    """
 
     name: str
+    replaced_by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Successor:
+    """The artifact that supersedes the candidate; `kind` is None when the catalog does not know it any more."""
+
+    name: str
+    kind: ArtifactKind | None
     living: bool
     verified: bool
     in_same_plan: bool
@@ -65,8 +86,11 @@ class Candidate:
 
     `leases`, `holds` and `reservations` are those on the artifact itself, on an artifact whose path lies above, and on
     one whose path lies below. `other_copies` are other live replicas verified since their last change.
-    `rebuilt_from_this` names artifacts without a live copy that could only be built again from this one.
-    `planned_fingerprint` is None while planning. `offered_by` is the policy rule that offers it ("" when none does).
+    `rebuilt_from_this` are artifacts without a live copy that would need this one to be built again.
+    `planned_fingerprint` is None while planning. `offered_by` is the policy rule that offers it ("" when none does:
+    `kept_because` is then the policy's sentence). `protect` is the one of the policy that covers it, `archived_by` the
+    rule that would archive it. What the rule asks for is asked again of what is on disk now: `required_successor`, and
+    `required_copies` verified ones that are left; neither where the operator named it.
     `attested`: a person stated, on record, who else can have files open on its volume, and all of those were asked; it
     permits a quarantine (open descriptors survive a rename), never a purge. `lineage_trusted` is false in a catalog
     that was rebuilt or restored, or that is an older copy of itself, and was not confirmed since; `clock_trusted` while
@@ -85,12 +109,22 @@ class Candidate:
     recipe: Recipe | None
     successor: Successor | None
     other_copies: tuple[Replica, ...]
-    rebuilt_from_this: tuple[str, ...]
-    requires_successor: bool
+    rebuilt_from_this: tuple[RemovedChild, ...]
     quiet_time: timedelta
+    kept_because: str = ""
+    protect: Protect | None = None
+    archived_by: str = ""
+    required_successor: RequireSuccessor | None = None
+    required_copies: int = 0
     lineage_trusted: bool = True
     clock_trusted: bool = True
     attested: bool = False
+
+    @property
+    def goes_for_what_supersedes_it(self) -> bool:
+        """Whether the rule that offers it rests on the artifact that takes its place."""
+        required = self.required_successor
+        return required is not None and LineageRole.SUPERSEDES in required.relation.roles
 
 
 class Guard(Protocol):

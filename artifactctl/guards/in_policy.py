@@ -3,12 +3,17 @@
 from typing import ClassVar
 
 from artifactctl.domain.observation import Observation
+from artifactctl.domain.plans import NAMED_BY_OPERATOR
 from artifactctl.domain.verdicts import Evidence, Verdict
 from artifactctl.guards.candidate import Candidate
+from artifactctl.guards.wording import counted
 
 
 class InPolicy:
-    """Blocks what neither a policy rule offers nor the operator named."""
+    """Blocks what neither a policy rule offers nor the operator named, with the policy's own sentence.
+
+    Also where too few of the verified copies that the rule wants to be left are there just now.
+    """
 
     name: ClassVar[str] = "in_policy"
 
@@ -16,15 +21,25 @@ class InPolicy:
         """Return which of the two it was."""
         del observation
         if candidate.named_by_operator:
-            return self._clear("named by the operator", "operator")
-        if candidate.offered_by:
-            return self._clear(f"offered by the rule `{candidate.offered_by}`", candidate.offered_by)
+            return self._clear("named by the operator", NAMED_BY_OPERATOR)
+        if not candidate.offered_by:
+            return self._blocked(candidate, candidate.kept_because or "no policy rule offers it and nobody named it")
+        if len(candidate.other_copies) < candidate.required_copies:
+            wanted = counted(candidate.required_copies, "verified copy", "verified copies")
+            return self._blocked(
+                candidate,
+                f"the rule `{candidate.offered_by}` wants {wanted} to be left, and there would be "
+                f"{len(candidate.other_copies)}",
+            )
+        return self._clear(f"offered by the rule `{candidate.offered_by}`", ("rule", candidate.offered_by))
+
+    def _blocked(self, candidate: Candidate, reason: str) -> Evidence:
         return Evidence(
             guard=self.name,
             verdict=Verdict.BLOCKED,
-            reason="no policy rule offers it and nobody named it",
+            reason=reason,
             remedy=f"name it: `artifactctl reclaim {candidate.artifact.name} --dry-run`",
         )
 
-    def _clear(self, reason: str, by: str) -> Evidence:
-        return Evidence(guard=self.name, verdict=Verdict.CLEAR, reason=reason, facts=(("by", by),))
+    def _clear(self, reason: str, by: tuple[str, str]) -> Evidence:
+        return Evidence(guard=self.name, verdict=Verdict.CLEAR, reason=reason, facts=(by,))

@@ -8,7 +8,10 @@ from artifactctl.guards.candidate import Candidate
 
 
 class NoHold:
-    """Blocks on a hold on it, on an artifact above and on one below; one past its date still blocks until released."""
+    """Blocks on a hold on it, on an artifact above and on one below.
+
+    A hold whose date has passed is due for a review; it blocks until somebody releases it.
+    """
 
     name: ClassVar[str] = "no_hold"
 
@@ -19,13 +22,12 @@ class NoHold:
             return Evidence(guard=self.name, verdict=Verdict.CLEAR, reason="no hold on it, above it or below it")
         first = holds[0]
         where = "it" if first.artifact_name == candidate.artifact.name else first.artifact_name
-        due = ""
-        if first.until is not None and first.until <= observation.taken_at:
-            due = f" (due for review since {first.until:%Y-%m-%d})"
+        due = [hold.until for hold in holds if hold.until is not None and hold.review_is_due(observation.taken_at)]
+        review = f" (a review is due since {min(due):%Y-%m-%d}; it holds until released)" if due else ""
         return Evidence(
             guard=self.name,
             verdict=Verdict.BLOCKED,
-            reason=f"{first.actor} holds {where}: {first.reason}{due}",
+            reason=f"{first.actor} holds {where}: {first.reason}{review}",
             facts=tuple(("hold", str(item.hold_id)) for item in holds),
             remedy=f'`artifactctl hold release {first.artifact_name} --reason "..."` if that reason has gone',
         )

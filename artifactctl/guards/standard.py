@@ -20,6 +20,7 @@ from artifactctl.guards.settled import Settled
 from artifactctl.guards.successor_verified import SuccessorVerified
 from artifactctl.guards.unchanged import Unchanged
 from artifactctl.guards.unleased import Unleased
+from artifactctl.guards.unprotected import Unprotected
 
 HARD: tuple[str, ...] = (
     "confined",
@@ -30,6 +31,7 @@ HARD: tuple[str, ...] = (
     "not_held",
     "unleased",
     "no_hold",
+    "unprotected",
     "no_live_descendant",
     "within_caps",
 )
@@ -50,6 +52,7 @@ def standard_guards() -> tuple[Guard, ...]:
         NotHeld(),
         Unleased(),
         NoHold(),
+        Unprotected(),
         NoLiveDescendant(),
         Recoverable(),
         SuccessorVerified(),

@@ -22,6 +22,7 @@ class Acting:
         path: bytes | None = None,
         size_bytes: int | None = None,
         reason: str = "",
+        policy_digest: str = "",
         evidence: JsonValue = None,
     ) -> AuditEntry:
         """Return the audit entry of one act."""
@@ -34,5 +35,6 @@ class Acting:
             path=path,
             bytes=size_bytes,
             reason=reason,
+            policy_digest=policy_digest,
             evidence=evidence,
         )

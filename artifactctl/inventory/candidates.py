@@ -11,13 +11,13 @@ from artifactctl.inventory.catalog_heads import roots_ahead
 from artifactctl.inventory.kinship import (
     Freshness,
     dependents_of,
-    rebuilt_only_from,
     recipe_of,
+    removed_children_of,
     successor_of,
 )
 from artifactctl.inventory.mirrored_holds import MirroredHold, holds_nobody_knows
+from artifactctl.inventory.rulings import Ruling
 from artifactctl.inventory.writers import everybody_was_asked
-from artifactctl.policy import SUPERSEDED, Policy, Standing
 
 CLOCK_SLACK = timedelta(minutes=5)
 """How far this clock may be behind the catalog's last write before nothing expires any more."""
@@ -27,12 +27,11 @@ CLOCK_SLACK = timedelta(minutes=5)
 class Choice:
     """Why a replica is considered: named by the operator or offered by the policy, and what was planned for it.
 
-    `rule` is the policy rule that offered it when the plan was made; at a purge the plan stands for both.
+    At a purge the plan under which it was set aside stands for both.
     """
 
     named: bool
     planned_fingerprint: str | None = None
-    rule: str = ""
     purging: bool = False
 
 
@@ -78,7 +77,7 @@ def candidate_for(
     replica: Replica,
     *,
     choice: Choice,
-    policy: Policy,
+    ruling: Ruling,
     fresh: Freshness,
     trust: Trust,
     now: datetime,
@@ -91,30 +90,27 @@ def candidate_for(
         *reading.artifacts_below(root_id, relative),
     )
     ids = tuple({item.artifact_id for item in around})
-    recipe = recipe_of(reading, artifact, fresh=fresh)
-    successor = successor_of(reading, artifact, fresh=fresh)
-    standing = Standing(
-        superseded=successor is not None,
-        successor_verified=successor is not None and successor.living and successor.verified,
-        recipe_alive=recipe is not None and recipe.complete and all(item.living for item in recipe.inputs),
-    )
-    rule = policy.offer(standing)
+    rule = ruling.rule
     return Candidate(
         artifact=artifact,
         replica=replica,
         named_by_operator=choice.named,
-        offered_by=rule or choice.rule,
+        offered_by=rule.name if rule is not None else "",
+        kept_because=ruling.kept_because,
+        protect=ruling.protect,
+        archived_by=ruling.archived_by,
         planned_fingerprint=choice.planned_fingerprint,
         leases=reading.leases(now, artifact_ids=ids),
         holds=(*reading.holds(artifact_ids=ids), *_holds_told_by_the_root(replica, trust)),
         reservations=_reservations_in(reading, replica, now),
         dependents=dependents_of(reading, artifact, fresh=fresh, now=now),
-        recipe=recipe,
-        successor=successor,
+        recipe=recipe_of(reading, artifact, fresh=fresh),
+        successor=successor_of(reading, artifact, fresh=fresh),
         other_copies=tuple(r for r in artifact.replicas if r.replica_id != replica.replica_id and fresh.is_verified(r)),
-        rebuilt_from_this=rebuilt_only_from(reading, artifact, fresh=fresh),
-        requires_successor=rule == SUPERSEDED and not choice.named,
-        quiet_time=policy.quiet_time,
+        rebuilt_from_this=removed_children_of(reading, artifact, fresh=fresh),
+        required_successor=None if choice.named else ruling.required_successor,
+        required_copies=0 if choice.named or rule is None else rule.require.min_copies,
+        quiet_time=ruling.quiet_time,
         lineage_trusted=trust.lineage,
         clock_trusted=trust.clock,
         attested=not choice.purging and everybody_was_asked(replica.root, trust.hostname),

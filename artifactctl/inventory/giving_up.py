@@ -10,14 +10,15 @@ from datetime import datetime
 from artifactctl.capacity.selection import ReclaimCandidate
 from artifactctl.catalog.indexed_reading import IndexedReading
 from artifactctl.catalog.reading import Reading
-from artifactctl.domain.artifacts import Artifact, ReplicaState
+from artifactctl.domain.artifacts import Artifact
 from artifactctl.domain.operations import JournalEvent
 from artifactctl.guards import Candidate
 from artifactctl.guards.by_catalog import catalog_permits
-from artifactctl.guards.company import going_with, kept_as_input
+from artifactctl.guards.company import going_with, kept_as_input, without_protect
 from artifactctl.inventory.candidates import Choice, Trust, candidate_for
 from artifactctl.inventory.kinship import Freshness
-from artifactctl.policy import Policy
+from artifactctl.inventory.rulings import Rulings
+from artifactctl.policy.ruleset import Policy
 
 
 def reclaim_candidates(
@@ -86,16 +87,25 @@ def _offered(
     reading: IndexedReading, filesystem_uuid: str, *, policy: Policy, trust: Trust, now: datetime
 ) -> Iterable[Sequence[Candidate]]:
     """Yield the copies of one artifact at a time that the policy offers and nothing in the catalog keeps."""
+    here = {root.root_id for root in reading.roots_on(filesystem_uuid)}
     artifacts = reading.artifacts()
+    rulings = Rulings(policy, reading, now=now)
     fresh = Freshness.as_recorded(replica for artifact in artifacts for replica in artifact.replicas)
     alone = [
         candidate
-        for artifact in artifacts
-        for replica in artifact.replicas
-        if replica.state is ReplicaState.LIVE and replica.root.filesystem_uuid == filesystem_uuid
+        for artifact, replica in rulings.under_consideration(artifacts, root_ids=here)
         if catalog_permits(
-            candidate := candidate_for(
-                reading, artifact, replica, choice=Choice(named=False), policy=policy, fresh=fresh, trust=trust, now=now
+            without_protect(
+                candidate := candidate_for(
+                    reading,
+                    artifact,
+                    replica,
+                    choice=Choice(named=False),
+                    ruling=rulings.about(replica),
+                    fresh=fresh,
+                    trust=trust,
+                    now=now,
+                )
             ),
             now=now,
         )

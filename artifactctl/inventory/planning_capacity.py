@@ -31,7 +31,7 @@ from artifactctl.inventory.finished_runs import finished_runs
 from artifactctl.inventory.giving_up import reclaim_candidates
 from artifactctl.inventory.tree_growth import Growth
 from artifactctl.inventory.volumes import find_volume
-from artifactctl.policy import Policy
+from artifactctl.policy.ruleset import Policy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

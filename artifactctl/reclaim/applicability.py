@@ -4,8 +4,10 @@ from artifactctl.domain.artifacts import Root
 from artifactctl.domain.errors import Refused
 from artifactctl.domain.plans import ReclaimPlan
 from artifactctl.guards.standard import check_waivers
+from artifactctl.reclaim.consent import check_limits
 from artifactctl.reclaim.used_steps import steps_begun
 from artifactctl.reclaim.workplace import Workplace
+from artifactctl.report.caps import spell_exceeded
 
 
 class StalePlan(Refused):
@@ -13,7 +15,10 @@ class StalePlan(Refused):
 
 
 def check_applicable(workplace: Workplace, plan: ReclaimPlan, *, resume: bool) -> None:
-    """Raise `StalePlan` with the reason when the plan as a whole may not be applied here and now."""
+    """Raise `StalePlan` with the reason when the plan as a whole may not be applied here and now.
+
+    `CapExceeded` and `ApprovalMissing` where limits or a missing consent refuse it.
+    """
     again = "make a new plan with `artifactctl reclaim`"
     here = workplace.host.identify()
     now = workplace.clock()
@@ -25,15 +30,18 @@ def check_applicable(workplace: Workplace, plan: ReclaimPlan, *, resume: bool) -
     if now >= plan.expires_at:
         raise StalePlan(f"plan {short} expired at {plan.expires_at:%Y-%m-%d %H:%M} UTC", remedy=again)
     if plan.policy_digest != workplace.policy.digest:
-        raise StalePlan(f"plan {short} was made under another policy than the one in force", remedy=again)
+        raise StalePlan(
+            f"plan {short} was made under another policy than the one in force: what is configured has changed, or a "
+            "variable names other policy files",
+            remedy=again,
+        )
     if plan.exceeded_caps:
-        cap = plan.exceeded_caps[0]
-        raise StalePlan(f"plan {short} exceeds the limit of {cap.limit:,} {cap.name} a run", remedy=again)
+        raise StalePlan(f"plan {short} is refused as a whole: {spell_exceeded(plan.exceeded_caps[0])}", remedy=again)
     check_waivers(plan.waivers)
     if not plan.steps:
         raise StalePlan(f"plan {short} has no steps: everything in it was refused", remedy="`artifactctl why NAME`")
     plan_roots(workplace, plan)
-    steps_to_do(workplace, plan, resume=resume)
+    check_limits(workplace, plan, steps_to_do(workplace, plan, resume=resume))
 
 
 def plan_roots(workplace: Workplace, plan: ReclaimPlan) -> tuple[Root, ...]:

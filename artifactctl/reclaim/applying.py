@@ -9,6 +9,7 @@ from artifactctl.domain.operations import StepOutcome
 from artifactctl.domain.plans import Bound, ReclaimPlan, canonical_json
 from artifactctl.domain.results import OperationResult, StepResult
 from artifactctl.hosts.protocol import RootLock
+from artifactctl.inventory.rulings import Rulings
 from artifactctl.reclaim.applicability import check_applicable, plan_roots, steps_to_do
 from artifactctl.reclaim.execution import StepExecution
 from artifactctl.reclaim.locking import end_what_failed, locked_roots, mirror_operations
@@ -29,12 +30,13 @@ def apply_plan(workplace: Workplace, plan: ReclaimPlan, *, reason: str, resume: 
         with workplace.catalog.writing(workplace.actor, workplace.clock()) as writing:
             document = canonical_json(plan_to_json(plan))
             writing.save_plan(plan.digest, document, expires_at=plan.expires_at)
+        rulings = _rulings_now(workplace, plan)
         steps: list[StepResult] = []
         for index in indexes:
             if workplace.should_stop():
                 break
             operation = f"{batch}-{index + 1}"
-            execution = StepExecution(workplace, plan, index, operation=operation, reason=reason)
+            execution = StepExecution(workplace, plan, index, operation=operation, reason=reason, rulings=rulings)
             result = execution.run(locks[plan.steps[index].root_id])
             steps.append(result)
             _say_among_many(workplace, result, len(indexes))
@@ -45,6 +47,17 @@ def apply_plan(workplace: Workplace, plan: ReclaimPlan, *, reason: str, resume: 
         if plan.purge_now and not interrupted:
             return _purge_of_plan(workplace, batch, steps, reason=reason, locks=locks)
     return _measured(workplace, batch, steps, expected_bytes=0, interrupted=interrupted)
+
+
+def _rulings_now(workplace: Workplace, plan: ReclaimPlan) -> Rulings | None:
+    """Return what the policy says of everything now, before the first step; None where all of it was named.
+
+    What it kept because of something that has gone since the plan was made must still be kept.
+    """
+    if all(step.was_named for step in plan.steps):
+        return None
+    with workplace.catalog.reading() as reading:
+        return Rulings(workplace.policy, reading, now=workplace.clock())
 
 
 def with_refusals(result: OperationResult, plan: ReclaimPlan) -> OperationResult:

@@ -4,14 +4,16 @@ from artifactctl import audit
 from artifactctl.catalog import Catalog
 from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.errors import Refused
-from artifactctl.domain.ledger import Approval
 from artifactctl.domain.plans import ReclaimPlan, canonical_json
 from artifactctl.inventory.acting import Acting
 from artifactctl.reclaim.planfile import plan_to_json
 
 
-def approve_plan(catalog: Catalog, plan: ReclaimPlan, *, reason: str, acting: Acting) -> None:
-    """Record the consent, with the plan itself; `Refused` for one that has expired or has nothing to do."""
+def approve_plan(catalog: Catalog, plan: ReclaimPlan, *, reason: str, acting: Acting) -> bool:
+    """Record the consent, with the plan itself; `Refused` for one that has expired or has nothing to do.
+
+    Returns whether it counts: the planner's own does not where somebody else must agree.
+    """
     if acting.now >= plan.expires_at:
         raise Refused(f"plan {plan.digest[:12]} expired at {plan.expires_at:%Y-%m-%d %H:%M} UTC", remedy="plan again")
     if not plan.steps:
@@ -27,12 +29,7 @@ def approve_plan(catalog: Catalog, plan: ReclaimPlan, *, reason: str, acting: Ac
                 artifact=names if len(plan.steps) == 1 else "",
                 reason=reason,
                 evidence={"plan_digest": plan.digest, "names": names},
+                policy_digest=plan.policy_digest,
             ),
         )
-
-
-def approval_of(catalog: Catalog, plan: ReclaimPlan) -> Approval | None:
-    """Return the newest consent to exactly this plan."""
-    with catalog.reading() as reading:
-        found = reading.approvals(plan.digest)
-    return found[-1] if found else None
+    return not plan.needs_approval or acting.actor != plan.actor

@@ -15,6 +15,7 @@ from artifactctl.inventory.held_again import place_again
 from artifactctl.inventory.holding import mirror_holds
 from artifactctl.inventory.mirrored_holds import MirroredHold, read_holds, unknown_holds
 from artifactctl.inventory.standing import why_read_only
+from artifactctl.policy.layering import NOTHING_MAY_GO
 from artifactctl.reclaim.importing import import_operation, strangers
 from artifactctl.reclaim.locking import locked_roots, mirror_operations
 from artifactctl.reclaim.purging import only_what_is_ours
@@ -36,7 +37,7 @@ def examine(workplace: Workplace) -> tuple[Finding, ...]:
     """Return everything that is not as it should be; changes nothing."""
     with workplace.catalog.reading() as reading:
         roots = reading.roots()
-        findings = [*_catalog_findings(workplace, reading)]
+        findings = [*_catalog_findings(workplace, reading), *_reviews_due(workplace, reading)]
         reachable = []
         for root in roots:
             problem = _root_problem(workplace, root)
@@ -48,7 +49,15 @@ def examine(workplace: Workplace) -> tuple[Finding, ...]:
             findings += _missing(workplace, reading, root)
     for root in reachable:
         findings += [*_read_only(workplace, root), *_operations(workplace, root), *_holds(workplace, root)]
-    return (*findings, *_deleted_but_open(workplace, reachable))
+    return (*findings, *_deleted_but_open(workplace, reachable), *_policy_problem(workplace))
+
+
+def _policy_problem(workplace: Workplace) -> tuple[Finding, ...]:
+    """Return a finding where no policy could be read, so that one stands in under which nothing may go."""
+    if workplace.policy != NOTHING_MAY_GO:
+        return ()
+    what = "the policy in force cannot be read, so nothing may go"
+    return (Finding(what=what, object="policy", remedy="`artifactctl policy lint` says what is wrong and where"),)
 
 
 def repair(workplace: Workplace) -> tuple[str, ...]:
@@ -134,6 +143,19 @@ def _catalog_findings(workplace: Workplace, reading: Reading) -> Iterator[Findin
             object="clock",
             remedy="set the clock (timedatectl status)",
         )
+
+
+def _reviews_due(workplace: Workplace, reading: Reading) -> Iterator[Finding]:
+    """Yield the holds whose date has passed: they hold on, and somebody should look whether they still must."""
+    for hold in reading.holds():
+        if hold.until is not None and hold.review_is_due(workplace.clock()):
+            yield Finding(
+                what=f"a review of the hold by {hold.actor} ({hold.reason}) is due since {hold.until:%Y-%m-%d}; "
+                "it holds until released",
+                object=hold.artifact_name,
+                remedy=f'`artifactctl hold release {hold.artifact_name} --reason "..."`, and `hold add` with another '
+                "--until if it must stay",
+            )
 
 
 def _root_problem(workplace: Workplace, root: Root) -> Finding | None:

@@ -10,6 +10,7 @@
 Each number has a crash test. A refused step never stops the others.
 """
 
+from dataclasses import replace
 from datetime import datetime
 
 from artifactctl.catalog import Reading, Writing
@@ -25,6 +26,7 @@ from artifactctl.guards import evaluate
 from artifactctl.hosts.protocol import ManifestNote, PutBack, RootLock, SetAside
 from artifactctl.inventory.candidates import Choice, candidate_for
 from artifactctl.inventory.kinship import Freshness
+from artifactctl.inventory.rulings import Ruling, Rulings, ruling_on
 from artifactctl.reclaim.second_look import second_look
 from artifactctl.reclaim.survey import links_to, look, target_of, with_links
 from artifactctl.reclaim.used_steps import step_was_abandoned
@@ -43,14 +45,24 @@ _FAILURES = {
 class StepExecution:
     """One step of one plan, from the first look to the second."""
 
-    def __init__(self, workplace: Workplace, plan: ReclaimPlan, index: int, *, operation: str, reason: str) -> None:
-        """Prepare step `index`; nothing happens before `run`."""
+    def __init__(
+        self,
+        workplace: Workplace,
+        plan: ReclaimPlan,
+        index: int,
+        *,
+        operation: str,
+        reason: str,
+        rulings: Rulings | None,
+    ) -> None:
+        """Prepare step `index`; nothing happens before `run`. `rulings` are needed for what the policy offered."""
         self._work = workplace
         self._plan = plan
         self._index = index
         self._step: ReclaimStep = plan.steps[index]
         self._operation = operation
         self._reason = reason
+        self._rulings = rulings
 
     def run(self, lock: RootLock) -> StepResult:
         """Carry the step out; every expected failure becomes an outcome."""
@@ -113,13 +125,21 @@ class StepExecution:
             reading,
             artifact,
             replica,
-            choice=Choice(named=True, planned_fingerprint=self._step.fingerprint),
-            policy=self._work.policy,
+            choice=Choice(named=self._step.was_named, planned_fingerprint=self._step.fingerprint),
+            ruling=self._ruling(reading, replica),
             fresh=fresh,
             trust=self._work.trust(reading),
             now=self._work.clock(),
         )
         return evaluate(self._work.guards, candidate, seen, waivers=self._plan.waivers)
+
+    def _ruling(self, reading: Reading, replica: Replica) -> Ruling:
+        """Return what the policy said before the first step, with the protects of this very moment."""
+        present = ruling_on(self._work.policy, reading, replica, now=self._work.clock())
+        if self._step.was_named or self._rulings is None:
+            return present
+        offered = self._rulings.about(replica)
+        return replace(offered, protect=present.protect or offered.protect)
 
     # --- acting --------------------------------------------------------------------------------------------------
 

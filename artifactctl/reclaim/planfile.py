@@ -17,6 +17,7 @@ from artifactctl.domain.identity import FileIdentity
 from artifactctl.domain.plans import (
     Bound,
     Cap,
+    CapName,
     ReclaimPlan,
     ReclaimStep,
     Refusal,
@@ -48,7 +49,9 @@ def plan_to_json(plan: ReclaimPlan) -> dict[str, object]:
         "volume": text_of(plan.mount),
         "catalog_id": plan.catalog_id,
         "catalog_epoch": plan.catalog_epoch,
+        "policy_name": plan.policy_name,
         "policy_digest": plan.policy_digest,
+        "policy_files": [{"name": name, "text": text} for name, text in plan.policy_files],
         "actor": plan.actor,
         "created_at": _instant(plan.created_at),
         "expires_at": _instant(plan.expires_at),
@@ -60,7 +63,8 @@ def plan_to_json(plan: ReclaimPlan) -> dict[str, object]:
         "freed_after_purge_bytes": freed,
         "waived": list(plan.waivers),
         "waiver_reason": plan.waiver_reason,
-        "caps": [{"name": c.name, "limit": c.limit, "used": c.used, "exceeded": c.exceeded} for c in plan.caps],
+        "needs_approval": list(plan.needs_approval),
+        "caps": [_cap_to_json(cap) for cap in plan.caps],
         "steps": [_step_to_json(step) for step in plan.steps],
         "refused": [_refusal_to_json(item) for item in plan.refused],
     }
@@ -133,6 +137,19 @@ def _refusal_to_json(item: Refusal) -> dict[str, object]:
     }
 
 
+def _cap_to_json(cap: Cap) -> dict[str, object]:
+    return {
+        "name": cap.name.value,
+        "limit": cap.limit,
+        "used": cap.used,
+        "before": cap.before,
+        "kind": None if cap.kind is None else cap.kind.value,
+        "population": cap.population,
+        "exceeded": cap.exceeded,
+        "exceeded_by": cap.excess,
+    }
+
+
 def _plan_from(body: Json) -> ReclaimPlan:
     return ReclaimPlan(
         catalog_id=_text(body, "catalog_id"),
@@ -140,11 +157,16 @@ def _plan_from(body: Json) -> ReclaimPlan:
         machine_id=_text(body, "machine_id"),
         hostname=_text(body, "host"),
         mount=bytes_of(_text(body, "volume")),
+        policy_name=_text(body, "policy_name"),
         policy_digest=_text(body, "policy_digest"),
+        policy_files=tuple(
+            (_text(file, "name"), _text(file, "text")) for file in cast("list[Json]", _list(body, "policy_files"))
+        ),
         waivers=tuple(str(item) for item in _list(body, "waived")),
         waiver_reason=_text(body, "waiver_reason"),
         purge_now=_flag(body, "purge_now"),
         grace=timedelta(seconds=_number(body, "grace_seconds")),
+        needs_approval=tuple(str(item) for item in _list(body, "needs_approval")),
         steps=tuple(_step_from(cast("Json", item)) for item in _list(body, "steps")),
         refused=tuple(_refusal_from(cast("Json", item)) for item in _list(body, "refused")),
         caps=tuple(_cap_from(cast("Json", item)) for item in _list(body, "caps")),
@@ -197,7 +219,14 @@ def _refusal_from(item: Json) -> Refusal:
 
 
 def _cap_from(item: Json) -> Cap:
-    return Cap(name=_text(item, "name"), limit=_number(item, "limit"), used=_number(item, "used"))
+    return Cap(
+        name=CapName(_text(item, "name")),
+        limit=_number(item, "limit"),
+        used=_number(item, "used"),
+        before=_number(item, "before"),
+        kind=None if item["kind"] is None else ArtifactKind(_text(item, "kind")),
+        population=_number_or_none(item, "population"),
+    )
 
 
 def _evidence_from(items: Sequence[object]) -> tuple[Evidence, ...]:

@@ -5,12 +5,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from artifactctl.domain.observation import Observation, SharedExtents, TreeSummary
-from artifactctl.domain.plans import PLAN_LIFETIME, Bound, Cap, ReclaimPlan, ReclaimStep, Refusal
+from artifactctl.domain.plans import PLAN_LIFETIME, Bound, ReclaimPlan, ReclaimStep, Refusal
 from artifactctl.domain.sharing import SharedInode, freed_with_the_last_name
 from artifactctl.domain.verdicts import Evidence, Verdict, may_remove
 from artifactctl.guards import Candidate, Guard, evaluate
-from artifactctl.guards.company import going_with, kept_as_input
-from artifactctl.policy import Policy
+from artifactctl.guards.company import going_with, kept_as_input, without_protect
+from artifactctl.policy.ruleset import Policy
+from artifactctl.reclaim.bounds import Load, Past, caps_on, taken_by, why_approval, within_caps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +29,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Circumstances:
-    """What a plan is bound to besides its steps."""
+    """What a plan is bound to besides its steps, and what the limits look back at."""
 
     catalog_id: str
     catalog_epoch: int
@@ -41,6 +42,8 @@ class Circumstances:
     waivers: tuple[str, ...]
     waiver_reason: str
     purge_now: bool
+    past: Past
+    policy_files: tuple[tuple[str, str], ...] = ()
 
 
 def make_plan(
@@ -50,20 +53,20 @@ def make_plan(
 
     Two rounds, so that nothing in a plan counts on something else in it: the second round evaluates what the first let
     through, with those names marked as going together; what the second refuses is not offered again. What nobody named
-    and another step would be built again from stays: the big derived thing goes, its small input does not. Bytes that
-    several steps share by hard links are counted once, with the step that takes the last name.
+    and another step would be built again from stays: the big derived thing goes, its small input does not. A protect
+    counts in the second round only, so that it never lets anything else go. Bytes that several steps share by hard
+    links are counted once, with the step that takes the last name.
     """
     waivers = circumstances.waivers
-    first = [s for s in subjects if may_remove(evidence_about(guards, s, waivers))]
+    first = [s for s in subjects if may_remove(evidence_about(guards, _with(s, without_protect(s.candidate)), waivers))]
     inputs = kept_as_input(s.candidate for s in first)
-    kept = [s for s in first if s.candidate.artifact.name in inputs]
-    first = [s for s in first if s not in kept]
+    kept = [s for s in first if s.candidate.artifact.name in inputs and s.candidate.protect is None]
+    first = [s for s in first if s.candidate.artifact.name not in inputs]
     together = frozenset(s.candidate.artifact.name for s in first)
-    judged = [
-        (s, evidence_about(guards, replace(s, candidate=going_with(s.candidate, together)), waivers)) for s in subjects
-    ]
+    judged = [(s, evidence_about(guards, _with(s, going_with(s.candidate, together)), waivers)) for s in subjects]
     through = [(s, e) for s, e in judged if s in first and may_remove(e)]
-    caps = _caps([s for s, _ in through], policy)
+    loads = [_load(s) for s, _ in through]
+    caps = caps_on(loads, policy.limits, circumstances.past)
     cap_evidence = within_caps(caps)
     steps: tuple[ReclaimStep, ...] = ()
     refused = [_refusal(s, e) for s, e in judged if s not in kept and not (s in first and may_remove(e))]
@@ -79,11 +82,14 @@ def make_plan(
         machine_id=circumstances.machine_id,
         hostname=circumstances.hostname,
         mount=circumstances.mount,
+        policy_name=policy.name,
         policy_digest=policy.digest,
+        policy_files=circumstances.policy_files,
         waivers=waivers,
         waiver_reason=circumstances.waiver_reason if waivers else "",
         purge_now=circumstances.purge_now,
         grace=policy.grace,
+        needs_approval=why_approval(taken_by(loads), policy.limits, circumstances.past.last_runs) if steps else (),
         steps=steps,
         refused=tuple(refused),
         caps=caps,
@@ -94,25 +100,16 @@ def make_plan(
     )
 
 
-def within_caps(caps: Sequence[Cap]) -> Evidence:
-    """Return the evidence of the guard that judges a whole plan: one exceeded cap blocks every step."""
-    over = [cap for cap in caps if cap.exceeded]
-    if over:
-        return Evidence(
-            guard="within_caps",
-            verdict=Verdict.BLOCKED,
-            reason="; ".join(f"{c.name} would be {c.used:,}, the limit of a run is {c.limit:,}" for c in over),
-            facts=tuple((c.name, f"{c.used}>{c.limit}") for c in over),
-            remedy="reclaim fewer at once: name some of them",
-        )
-    return Evidence(guard="within_caps", verdict=Verdict.CLEAR, reason="within the limits of one run")
+def _with(subject: Subject, candidate: Candidate) -> Subject:
+    return replace(subject, candidate=candidate)
 
 
-def _caps(subjects: Sequence[Subject], policy: Policy) -> tuple[Cap, ...]:
-    used_bytes = sum(s.observation.tree.allocated_bytes for s in subjects if s.observation.tree is not None)
-    return (
-        Cap(name="bytes", limit=policy.max_bytes, used=used_bytes),
-        Cap(name="artifacts", limit=policy.max_artifacts, used=len(subjects)),
+def _load(subject: Subject) -> Load:
+    artifact, tree = subject.candidate.artifact, subject.observation.tree
+    return Load(
+        artifact_id=artifact.artifact_id,
+        kind=artifact.kind,
+        allocated_bytes=tree.allocated_bytes if tree is not None else subject.candidate.replica.allocated_bytes,
     )
 
 

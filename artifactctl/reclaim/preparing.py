@@ -13,10 +13,11 @@ from artifactctl.domain.observation import Observation
 from artifactctl.domain.plans import ReclaimPlan
 from artifactctl.domain.verdicts import may_remove
 from artifactctl.guards import evaluate
-from artifactctl.inventory.candidates import Choice, Trust, candidate_for
+from artifactctl.inventory.candidates import Choice, candidate_for
 from artifactctl.inventory.giving_up import cost_of
-from artifactctl.inventory.kinship import Freshness
+from artifactctl.inventory.rulings import Rulings, ruling_on
 from artifactctl.reclaim.planning import Circumstances, Subject, make_plan
+from artifactctl.reclaim.recent import past_of
 from artifactctl.reclaim.survey import links_to, look, target_of, with_links
 from artifactctl.reclaim.workplace import Workplace
 from artifactctl.report.sizes import format_bytes
@@ -42,21 +43,22 @@ def prepare(workplace: Workplace, wish: Wish, *, looking_at: Callable[[str], Non
     """Return the plan for a wish; `looking_at` hears each name before its tree is walked."""
     with workplace.catalog.reading() as plain:
         reading = plain if wish.chosen else IndexedReading(plain)
-        pairs = wish.chosen or _offered(workplace, reading, wish.scope)
+        rulings = None if wish.chosen else Rulings(workplace.policy, reading, now=workplace.clock())
+        pairs = wish.chosen if rulings is None else _offered(rulings, reading, wish.scope)
         if not pairs:
             raise Refused(
                 "the policy offers nothing for removal there",
                 remedy="name what should go: `artifactctl reclaim NAME --dry-run`; `artifactctl why NAME` explains",
             )
         _one_filesystem(pairs)
-        subjects = _subjects(workplace, reading, pairs, named=bool(wish.chosen), looking_at=looking_at)
+        subjects = _subjects(workplace, reading, pairs, rulings, named=rulings is None, looking_at=looking_at)
         if wish.need_bytes is not None:
             subjects = _least_regret(workplace, reading, subjects, wish)
         return make_plan(
             subjects,
             guards=workplace.guards,
             policy=workplace.policy,
-            circumstances=_circumstances(workplace, pairs[0][1].root, wish),
+            circumstances=_circumstances(workplace, reading, pairs[0][1].root, wish),
         )
 
 
@@ -73,7 +75,8 @@ def judge_each(
 ) -> list[Subject]:
     """Look at live replicas and return each as a subject of its own, as if it alone had been named."""
     with workplace.catalog.reading() as reading:
-        return _subjects(workplace, reading, pairs, named=True, looking_at=looking_at)
+        rulings = Rulings(workplace.policy, reading, now=workplace.clock())
+        return _subjects(workplace, reading, pairs, rulings, named=True, looking_at=looking_at)
 
 
 def live_replica(artifact: Artifact) -> Replica:
@@ -105,36 +108,16 @@ def _one_filesystem(pairs: Sequence[tuple[Artifact, Replica]]) -> None:
         )
 
 
-def _offered(workplace: Workplace, reading: Reading, scope: Sequence[Root]) -> list[tuple[Artifact, Replica]]:
+def _offered(rulings: Rulings, reading: Reading, scope: Sequence[Root]) -> list[tuple[Artifact, Replica]]:
     inside = {root.root_id for root in scope} or {root.root_id for root in reading.roots()}
-    pairs = [
-        (artifact, replica)
-        for artifact in reading.artifacts(state=ReplicaState.LIVE)
-        for replica in artifact.replicas
-        if replica.state is ReplicaState.LIVE and replica.root.root_id in inside
-    ]
-    fresh, trust = workplace.fresh(reading, pairs), workplace.trust(reading)
-    return [pair for pair in pairs if _offer(workplace, reading, pair, fresh, trust)]
-
-
-def _offer(
-    workplace: Workplace, reading: Reading, pair: tuple[Artifact, Replica], fresh: Freshness, trust: Trust
-) -> str:
-    return candidate_for(
-        reading,
-        *pair,
-        choice=Choice(named=False),
-        policy=workplace.policy,
-        fresh=fresh,
-        trust=trust,
-        now=workplace.clock(),
-    ).offered_by
+    return rulings.under_consideration(reading.artifacts(state=ReplicaState.LIVE), root_ids=inside)
 
 
 def _subjects(
     workplace: Workplace,
     reading: Reading,
     pairs: Sequence[tuple[Artifact, Replica]],
+    rulings: Rulings | None,
     *,
     named: bool,
     looking_at: Callable[[str], None],
@@ -153,7 +136,9 @@ def _subjects(
             artifact,
             replica,
             choice=Choice(named=named),
-            policy=workplace.policy,
+            ruling=ruling_on(workplace.policy, reading, replica, now=now)
+            if rulings is None
+            else rulings.about(replica),
             fresh=fresh,
             trust=trust,
             now=now,
@@ -211,7 +196,7 @@ def _as_offer(reading: Reading, subject: Subject) -> ReclaimCandidate:
     )
 
 
-def _circumstances(workplace: Workplace, root: Root, wish: Wish) -> Circumstances:
+def _circumstances(workplace: Workplace, reading: Reading, root: Root, wish: Wish) -> Circumstances:
     here = workplace.host.identify()
     usage = workplace.host.usage(root.path)
     now: datetime = workplace.clock()
@@ -227,6 +212,8 @@ def _circumstances(workplace: Workplace, root: Root, wish: Wish) -> Circumstance
         waivers=wish.waivers,
         waiver_reason=wish.waiver_reason,
         purge_now=wish.purge_now,
+        past=past_of(reading, now=now),
+        policy_files=workplace.policy_files,
     )
 
 

@@ -8,7 +8,7 @@
 A purge by name may come at any time; `--expired` takes only what is past its grace, and the engine checks that itself.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from artifactctl.catalog import Reading, Writing
 from artifactctl.domain.artifacts import ReplicaState, Root
@@ -24,9 +24,10 @@ from artifactctl.guards.wording import first_of
 from artifactctl.hosts.protocol import PurgeResult, RootLock
 from artifactctl.inventory.candidates import Choice, candidate_for
 from artifactctl.inventory.kinship import Freshness
+from artifactctl.inventory.rulings import ruling_on
 from artifactctl.reclaim.importing import IMPORTED_BY_NOBODY
 from artifactctl.reclaim.quarantined import Quarantined
-from artifactctl.reclaim.survey import links_to, look_quarantined, target_of, with_links
+from artifactctl.reclaim.survey import links_to_quarantined, look_quarantined, target_of
 from artifactctl.reclaim.workplace import Workplace, must_hold, record
 
 PURGEABLE = (ReplicaState.QUARANTINED, ReplicaState.PURGING)
@@ -154,7 +155,7 @@ def finish_purge(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """What was seen just before a purge: the quarantined tree, links to its old path, what makes it recoverable."""
+    """What was seen just before a purge: the quarantined tree, links that mean it, what makes it recoverable."""
 
     observation: Observation
     fresh: Freshness
@@ -170,10 +171,10 @@ def look_before_purge(workplace: Workplace, item: Quarantined) -> Look:
     """Look at everything a purge rests on; done outside the writing transaction, which only judges."""
     with workplace.catalog.reading() as reading:
         seen = look_quarantined(workplace.host, reading, item.replica, item.operation.operation_id)
-        target = target_of(item.replica).absolute
-        links, problems = links_to(workplace.host, reading.roots(), [target])
+        original = target_of(item.replica).absolute
+        links, problems = links_to_quarantined(workplace.host, reading.roots(), seen, original=original)
         fresh = workplace.fresh(reading, [(item.artifact, item.replica)])
-    return Look(observation=with_links(seen, links, problems, target=target), fresh=fresh)
+    return Look(observation=replace(seen, referrers=links, referrer_problems=problems), fresh=fresh)
 
 
 def _judge(workplace: Workplace, reading: Reading, item: Quarantined, look: Look) -> tuple[Evidence, ...]:
@@ -184,7 +185,7 @@ def _judge(workplace: Workplace, reading: Reading, item: Quarantined, look: Look
         artifact,
         replica,
         choice=Choice(named=True, planned_fingerprint=item.operation.fingerprint, purging=True),
-        policy=workplace.policy,
+        ruling=ruling_on(workplace.policy, reading, replica, now=workplace.clock()),
         fresh=look.fresh,
         trust=workplace.trust(reading),
         now=workplace.clock(),

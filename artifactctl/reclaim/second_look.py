@@ -8,6 +8,7 @@ from artifactctl.guards.not_held import NotHeld
 from artifactctl.guards.unchanged import Unchanged
 from artifactctl.inventory.candidates import Choice, candidate_for
 from artifactctl.inventory.kinship import Freshness
+from artifactctl.inventory.rulings import Ruling
 from artifactctl.reclaim.survey import look_quarantined
 from artifactctl.reclaim.workplace import Workplace
 
@@ -24,7 +25,7 @@ def second_look(workplace: Workplace, replica: Replica, operation: str, fingerpr
             artifact,
             replica,
             choice=Choice(named=True, planned_fingerprint=fingerprint),
-            policy=workplace.policy,
+            ruling=Ruling(quiet_time=workplace.policy.quiet_time),
             fresh=Freshness(fingerprints={}),
             trust=workplace.trust(reading),
             now=workplace.clock(),

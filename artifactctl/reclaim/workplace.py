@@ -15,7 +15,7 @@ from artifactctl.hosts.protocol import Host, RootLock
 from artifactctl.inventory.candidates import Trust, trust_here
 from artifactctl.inventory.kinship import Freshness, proofs_to_look_at
 from artifactctl.inventory.writers import everybody_was_asked, why_it_may_change
-from artifactctl.policy import Policy
+from artifactctl.policy.ruleset import Policy
 from artifactctl.reclaim.survey import CatalogStamp, look_at_proof
 from artifactctl.report.evidence import evidence_payload
 
@@ -25,7 +25,10 @@ CLEARANCE_LIFETIME = timedelta(minutes=5)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workplace:
-    """Everything an operation needs. `say` receives one sentence per event; `should_stop` is polled between steps."""
+    """Everything an operation needs. `say` receives one sentence per event; `should_stop` is polled between steps.
+
+    `policy_files` are name and text of the policy files that were named for this run, which plans keep.
+    """
 
     catalog: Catalog
     host: Host
@@ -37,6 +40,7 @@ class Workplace:
     should_stop: Callable[[], bool] = field(default=lambda: False)
     progress: Callable[[int, int], None] | None = None
     guards: tuple[Guard, ...] = field(default_factory=standard_guards)
+    policy_files: tuple[tuple[str, str], ...] = ()
 
     @property
     def stamp(self) -> CatalogStamp:

@@ -115,4 +115,4 @@ def reservation_payload(reservation: Reservation, host_names: Mapping[int, str])
 def _review(hold: Hold, now: datetime) -> str:
     if hold.until is None:
         return ""
-    return format_instant(hold.until) + (" (due; still held)" if hold.until <= now else "")
+    return format_instant(hold.until) + (" (review due; still held)" if hold.review_is_due(now) else "")

@@ -2,6 +2,7 @@
 
 from artifactctl.domain.plans import Bound, ReclaimPlan, ReclaimStep, Refusal
 from artifactctl.domain.text import display_path, printable
+from artifactctl.report.caps import spell_exceeded
 from artifactctl.report.evidence import evidence_lines, refusal_lines
 from artifactctl.report.sizes import counted, format_bytes, format_bytes_both, format_duration
 from artifactctl.report.tables import Document
@@ -18,7 +19,7 @@ def plan_document(plan: ReclaimPlan, *, every_guard: bool = False, preview: bool
         lines += _step_lines(plan, step, every_guard=every_guard)
     for item in plan.refused:
         lines += _refusal_lines(item)
-    lines += ["", *_outcome_lines(plan)]
+    lines += ["", *_outcome_lines(plan), *_conditions(plan)]
     return ["\n".join(lines)]
 
 
@@ -48,6 +49,19 @@ def _refusal_lines(item: Refusal) -> list[str]:
         f"  ! keep        {printable(item.name)}  ({format_bytes(item.allocated_bytes)})",
         *refusal_lines(item.evidence, indent="      "),
     ]
+
+
+def _conditions(plan: ReclaimPlan) -> list[str]:
+    """Return under which policy files it stands, which limits refuse it, and who else must agree."""
+    lines = []
+    if plan.policy_files:
+        names = ", ".join(display_path(name.encode("utf-8", "surrogateescape")) for name, _ in plan.policy_files)
+        lines.append(f"Under the policy {printable(plan.policy_name)} ({names}), named for this run.")
+    if plan.exceeded_caps:
+        lines.append("The whole run would be refused: " + "; ".join(map(spell_exceeded, plan.exceeded_caps)) + ".")
+    if plan.needs_approval:
+        lines.append(f"Somebody other than {printable(plan.actor)} must approve it: {'; '.join(plan.needs_approval)}.")
+    return lines
 
 
 def _outcome_lines(plan: ReclaimPlan) -> list[str]:

@@ -9,7 +9,7 @@ from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState
 from artifactctl.domain.text import printable
 from artifactctl.inventory.candidates import trust_in
 from artifactctl.inventory.giving_up import reclaim_candidates
-from artifactctl.policy import Policy
+from artifactctl.policy.ruleset import Policy
 from artifactctl.reclaim.quarantined import Quarantined, in_quarantine
 from artifactctl.rescue.knowledge import Knowledge, Known, SetAside
 

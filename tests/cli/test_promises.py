@@ -37,12 +37,21 @@ def test_a_hold_is_audited_and_stands_in_the_root_before_the_command_returns(sto
     assert "for the paper" in stocked.run("hold", "ls").stdout
 
 
-def test_a_hold_whose_review_is_due_still_holds_and_says_so(stocked):
+def test_a_hold_whose_review_is_due_still_holds_and_everybody_says_so(stocked):
     stocked.run("hold", "add", "hs-old", "--reason", "for the paper", "--until", "1d")
+    before = stocked.run("doctor")
     stocked.clock.advance(timedelta(days=2))
 
-    assert "2026-12-01 12:00 UTC (due; still held)" in stocked.run("hold", "ls").stdout
+    assert "2026-12-01 12:00 UTC (review due; still held)" in stocked.run("hold", "ls").stdout
+    assert [hold["review_due"] for hold in payload(stocked.run("hold", "ls", "--json"))["holds"]] == [True]
     assert "held" in stocked.run("ls").stdout
+    why = payload(stocked.run("why", "hs-old", "--json"))
+    assert not why["may_go"]
+    assert "no_hold" in {item["guard"] for item in why["evidence"] if item["verdict"] == "blocked"}
+    after = stocked.run("doctor")
+    assert "review" not in before.stdout
+    assert (after.exit_code, "a review of the hold by" in after.stdout) == (3, True)
+    assert "hold release scratch/hs-old" in after.stdout
 
 
 def test_releasing_a_hold_takes_it_out_of_the_root_as_well(stocked):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from artifactctl.domain.artifacts import LineageRole
+from artifactctl.domain.artifacts import ArtifactKind, LineageRole
 from artifactctl.domain.observation import (
     BlindSpot,
     BlindSpotKind,
@@ -21,7 +21,8 @@ from artifactctl.domain.observation import (
 )
 from artifactctl.domain.verdicts import Verdict, may_remove
 from artifactctl.guards import HARD, WAIVABLE, evaluate, standard_guards
-from artifactctl.guards.candidate import Dependent, Recipe, RecipeInput, Successor
+from artifactctl.guards.candidate import Dependent, Recipe, RecipeInput, RemovedChild, Successor
+from artifactctl.policy.ruleset import Matcher, Place, Protect, Relation, RequireSuccessor
 from tests.builders import (
     NOON,
     a_candidate,
@@ -44,6 +45,7 @@ def spot(kind: BlindSpotKind) -> BlindSpot:
 def child(**changes: Any) -> Dependent:
     values: dict[str, Any] = {
         "name": "draft",
+        "kind": ArtifactKind.DRAFT_MODEL,
         "role": LineageRole.TRAINED_ON,
         "living": True,
         "finished": True,
@@ -59,7 +61,12 @@ def from_inputs(*inputs: RecipeInput, complete: bool = True) -> Recipe:
 
 
 CORPUS = RecipeInput(name="corpus", role=LineageRole.EXTRACTED_FROM, living=True, in_same_plan=False)
-NEXT = Successor(name="hidden-new", living=True, verified=True, in_same_plan=False)
+REMOVED = RemovedChild(name="hidden-older")
+NEXT = Successor(name="hidden-new", kind=ArtifactKind.HIDDEN_STATES, living=True, verified=True, in_same_plan=False)
+WHAT_SUPERSEDES_IT = RequireSuccessor(relation=Relation(roles=(LineageRole.SUPERSEDES,)), verified=True)
+A_DRAFT = RequireSuccessor(relation=Relation(kinds=(ArtifactKind.DRAFT_MODEL,)), verified=True)
+OFFERED: dict[str, Any] = {"named_by_operator": False, "offered_by": "superseded"}
+RELEASED = Protect(name="released", reason="Shipped to serving", match=Matcher())
 ALONE: dict[str, Any] = {"other_copies": ()}
 SECOND = timedelta(seconds=1)
 
@@ -87,6 +94,13 @@ CASES: list[tuple[str, str, dict[str, Any], dict[str, Any], Verdict]] = [
         "a link from a sibling",
         {},
         {"referrers": (Referrer(link=b"/data/latest", target=b"/data/hidden-old"),)},
+        B,
+    ),
+    (
+        "not_referenced",
+        "a link to nothing in its place",
+        {},
+        {"referrers": (Referrer(link=b"/data/latest", target=b"/data/hidden-old", is_dangling=True),)},
         B,
     ),
     ("not_referenced", "a folder unread", {}, {"referrer_problems": ("/data/private",)}, U),
@@ -204,17 +218,51 @@ CASES: list[tuple[str, str, dict[str, Any], dict[str, Any], Verdict]] = [
     ("recoverable", "an unverified successor", {**ALONE, "successor": replace(NEXT, verified=False)}, {}, B),
     ("recoverable", "a successor that is gone", {**ALONE, "successor": replace(NEXT, living=False)}, {}, B),
     ("recoverable", "a successor going too", {**ALONE, "successor": replace(NEXT, in_same_plan=True)}, {}, B),
-    ("recoverable", "the only input of something removed", {"rebuilt_from_this": ("hidden-older",)}, {}, B),
+    ("recoverable", "the only input of something removed", {"rebuilt_from_this": (REMOVED,)}, {}, B),
+    ("recoverable", "and that is replaced", {"rebuilt_from_this": (replace(REMOVED, replaced_by="new"),)}, {}, C),
     ("recoverable", "an unconfirmed lineage", {"lineage_trusted": False}, {}, B),
     ("successor_verified", "not asked for", {}, {}, C),
-    ("successor_verified", "asked for, none", {"requires_successor": True}, {}, B),
-    ("successor_verified", "asked for, verified", {"requires_successor": True, "successor": NEXT}, {}, C),
+    ("successor_verified", "asked for, none", {"required_successor": WHAT_SUPERSEDES_IT}, {}, B),
+    ("successor_verified", "asked for, verified", {"required_successor": WHAT_SUPERSEDES_IT, "successor": NEXT}, {}, C),
     (
         "successor_verified",
         "asked for, unverified",
-        {"requires_successor": True, "successor": replace(NEXT, verified=False)},
+        {"required_successor": WHAT_SUPERSEDES_IT, "successor": replace(NEXT, verified=False)},
         {},
         B,
+    ),
+    (
+        "successor_verified",
+        "asked for, going too",
+        {"required_successor": WHAT_SUPERSEDES_IT, "successor": replace(NEXT, in_same_plan=True)},
+        {},
+        B,
+    ),
+    ("successor_verified", "a child asked for, none", {"required_successor": A_DRAFT}, {}, B),
+    ("successor_verified", "a child asked for", {"required_successor": A_DRAFT, "dependents": (child(),)}, {}, C),
+    (
+        "successor_verified",
+        "a child asked for, of another kind",
+        {"required_successor": A_DRAFT, "dependents": (child(kind=ArtifactKind.CHECKPOINT),)},
+        {},
+        B,
+    ),
+    (
+        "successor_verified",
+        "a child asked for, what supersedes it does not count",
+        {"required_successor": A_DRAFT, "successor": replace(NEXT, kind=ArtifactKind.DRAFT_MODEL)},
+        {},
+        B,
+    ),
+    (
+        "successor_verified",
+        "a child asked for, verified or not",
+        {
+            "required_successor": replace(A_DRAFT, verified=False),
+            "dependents": (child(verified=False, role=LineageRole.RESUMED_FROM),),
+        },
+        {},
+        C,
     ),
     ("settled", "quiet since yesterday", {}, {}, C),
     ("settled", "just too young", {}, {"tree": a_tree(changed_at=NOON - timedelta(minutes=15) + SECOND)}, B),
@@ -225,8 +273,13 @@ CASES: list[tuple[str, str, dict[str, Any], dict[str, Any], Verdict]] = [
     ("settled", "read in the future", {}, {"tree": a_tree(read_at=NOON + timedelta(hours=1))}, B),
     ("settled", "a clock that ran backwards", {"clock_trusted": False}, {}, U),
     ("in_policy", "named", {}, {}, C),
-    ("in_policy", "offered", {"named_by_operator": False, "offered_by": "superseded"}, {}, C),
+    ("in_policy", "offered", OFFERED, {}, C),
     ("in_policy", "neither", {"named_by_operator": False}, {}, B),
+    ("in_policy", "offered, a copy too few left", {**OFFERED, "other_copies": (), "required_copies": 1}, {}, B),
+    ("in_policy", "offered, copies enough left", {**OFFERED, "required_copies": 1}, {}, C),
+    ("unprotected", "covered by no protect", {}, {}, C),
+    ("unprotected", "covered by a protect, and named", {"protect": RELEASED}, {}, B),
+    ("unprotected", "covered by a protect, and offered", {**OFFERED, "protect": RELEASED}, {}, B),
 ]
 
 
@@ -279,3 +332,32 @@ def test_a_replica_of_another_root_counts_as_a_copy_only_when_listed() -> None:
     evidence = evaluate(standard_guards(), a_candidate(other_copies=(a_replica(replica_id=9),)), an_observation())
 
     assert may_remove(evidence)
+
+
+def test_a_protect_is_named_with_its_reason_and_where_it_stands() -> None:
+    place = Place(file="policies/eagle3.yaml", line=12, column=5)
+
+    evidence = evaluate(standard_guards(), a_candidate(protect=replace(RELEASED, place=place)), an_observation())
+
+    answer = next(item for item in evidence if item.guard == "unprotected")
+    assert answer.reason == "the policy protects it, by `released`: Shipped to serving"
+    assert answer.facts == (("protect", "released"),)
+    assert "policies/eagle3.yaml:12:5" in answer.remedy
+
+
+def test_what_the_policy_keeps_is_refused_with_the_policy_s_own_sentence() -> None:
+    kept = a_candidate(named_by_operator=False, kept_because="keep: metric eval/x missing")
+
+    evidence = evaluate(standard_guards(), kept, an_observation())
+
+    assert next(item for item in evidence if item.guard == "in_policy").reason == "keep: metric eval/x missing"
+
+
+def test_a_hold_past_its_date_still_blocks_and_says_that_a_review_is_due() -> None:
+    holds = (a_hold(), a_hold(hold_id=8, until=NOON - timedelta(days=3)))
+
+    evidence = evaluate(standard_guards(), a_candidate(holds=holds), an_observation())
+
+    answer = next(item for item in evidence if item.guard == "no_hold")
+    assert answer.verdict is B
+    assert answer.reason.endswith("for the paper (a review is due since 2026-11-27; it holds until released)")

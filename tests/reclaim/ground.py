@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from artifactctl.catalog import Catalog, create_or_upgrade, open_catalog
+from artifactctl.configuration.policy_files import shipped_default
 from artifactctl.domain.artifacts import Artifact, ArtifactKind, LineageRole, Replica, ReplicaState, Root, VerifyLevel
 from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.plans import ReclaimPlan
 from artifactctl.domain.results import OperationResult
 from artifactctl.hosts.listings import members_in_order
 from artifactctl.hosts.protocol import Marker
-from artifactctl.policy import BUILTIN, Policy
+from artifactctl.policy.ruleset import Policy
 from artifactctl.reclaim import applying
 from artifactctl.reclaim.preparing import Wish, live_replica, prepare
 from artifactctl.reclaim.quarantined import Quarantined, in_quarantine
@@ -24,6 +25,7 @@ from tests.fakes.machine import FakeMachine
 
 ROOT_PATH = b"/data"
 DAY = timedelta(days=1)
+DEFAULT = shipped_default()
 
 
 @dataclass
@@ -32,7 +34,7 @@ class Ground:
 
     folder: Path
     machine: FakeMachine = field(default_factory=FakeMachine)
-    policy: Policy = BUILTIN
+    policy: Policy = DEFAULT
     said: list[str] = field(default_factory=list)
     operations: int = 0
 

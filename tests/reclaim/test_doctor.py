@@ -9,6 +9,7 @@ from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.operations import JournalEvent, StepOutcome
 from artifactctl.hosts.protocol import ManifestNote
 from artifactctl.inventory.roots import forget_root
+from artifactctl.policy.layering import NOTHING_MAY_GO
 from artifactctl.reclaim import applying, examining
 from artifactctl.reclaim.quarantined import meant_by
 from tests.fakes.steps import Killed
@@ -22,6 +23,13 @@ def objects(ground: Ground) -> list[str]:
 def test_a_sound_catalog_has_no_findings(ground: Ground) -> None:
     assert examining.examine(ground.workplace) == ()
     assert examining.repair(ground.workplace) == ()
+
+
+def test_a_policy_that_cannot_be_read_is_a_finding_and_lets_nothing_go(ground: Ground) -> None:
+    ground.policy = NOTHING_MAY_GO
+
+    assert objects(ground) == ["policy"]
+    assert ground.plan("hidden-old").steps == ()
 
 
 def test_an_artifact_that_vanished_is_named(ground: Ground) -> None:

@@ -1,6 +1,7 @@
 """What a capacity plan lists as reclaimable is what `reclaim` offers, as long as the disk is what the catalog says."""
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from artifactctl.domain.artifacts import ArtifactKind, LineageRole, RunState
 from artifactctl.domain.errors import Refused
 from artifactctl.inventory.candidates import trust_in
 from artifactctl.inventory.giving_up import reclaim_candidates
+from artifactctl.policy.ruleset import Matcher, Protect
 from artifactctl.reclaim.preparing import Wish, prepare
 from tests.reclaim.ground import Ground
 
@@ -63,6 +65,16 @@ def test_what_is_superseded_by_something_verified_is_listed(ground: Ground) -> N
 def test_what_is_held_is_not_listed(ground: Ground) -> None:
     with ground.catalog.writing("ada@node-1", ground.now()) as writing:
         writing.place_hold(ground.known("hidden-old").artifact_id, reason="for the paper", until=None)
+
+    assert listed(ground) == offered(ground) == set()
+
+
+def test_protecting_what_was_built_from_it_lets_the_input_of_it_no_sooner_go(ground: Ground) -> None:
+    ground.artifact("response", kind=ArtifactKind.RESPONSE_SET)
+    ground.link("corpus", "response", LineageRole.MERGED_FROM)
+    ground.verify("hidden-old")
+    released = Protect(name="released", reason="Shipped to serving", match=Matcher(names=("hidden-*",)))
+    ground.policy = replace(ground.policy, protects=(released,))
 
     assert listed(ground) == offered(ground) == set()
 

@@ -9,16 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from artifactctl.domain.artifacts import LineageRole
+from artifactctl.configuration.policy_files import shipped_default
+from artifactctl.domain.artifacts import ArtifactKind, LineageRole
 from artifactctl.domain.errors import UsageError
+from artifactctl.domain.ledger import Taken
 from artifactctl.domain.plans import Bound, ReclaimPlan, canonical_json
 from artifactctl.domain.sharing import SharedInode
 from artifactctl.guards import standard_guards
-from artifactctl.guards.candidate import Recipe, RecipeInput, Successor
-from artifactctl.policy import BUILTIN
+from artifactctl.guards.candidate import Recipe, RecipeInput, RemovedChild, Successor
+from artifactctl.policy.ruleset import Matcher, Protect, Relation, RequireSuccessor
+from artifactctl.reclaim.bounds import Past
 from artifactctl.reclaim.planfile import PlanEdited, plan_from_text, plan_to_json
 from artifactctl.reclaim.planning import Circumstances, Subject, make_plan
 from tests.builders import NOON, a_candidate, a_hold, a_replica, a_tree, an_artifact, an_observation
+
+DEFAULT = shipped_default()
 
 AROUND = Circumstances(
     catalog_id="catalog-1",
@@ -32,6 +37,7 @@ AROUND = Circumstances(
     waivers=(),
     waiver_reason="",
     purge_now=False,
+    past=Past(),
 )
 
 
@@ -43,7 +49,7 @@ def subject(name: str = "data/hidden-old", *, number: int = 1, **changes: Any) -
     return Subject(candidate=candidate, observation=observation, sibling=False)
 
 
-def plan_for(*subjects: Subject, around: Circumstances = AROUND, policy: Any = BUILTIN) -> ReclaimPlan:
+def plan_for(*subjects: Subject, around: Circumstances = AROUND, policy: Any = DEFAULT) -> ReclaimPlan:
     return make_plan(subjects, guards=standard_guards(), policy=policy, circumstances=around)
 
 
@@ -83,14 +89,14 @@ def test_an_input_that_is_kept_for_another_reason_does_not_keep_what_was_built_f
 
 
 def test_a_successor_that_goes_too_is_no_successor() -> None:
-    successor = Successor(name="new", living=True, verified=True, in_same_plan=False)
+    successor = Successor(name="new", kind=ArtifactKind.HIDDEN_STATES, living=True, verified=True, in_same_plan=False)
     plan = plan_for(subject("new"), subject("old", number=2, successor=successor, other_copies=()))
 
     assert [step.name for step in plan.steps] == ["new"]
 
 
 def test_an_exceeded_cap_refuses_the_whole_run_and_trims_nothing() -> None:
-    policy = BUILTIN.tightened(max_artifacts=1)
+    policy = DEFAULT.tightened(max_artifacts=1)
 
     plan = plan_for(subject("a"), subject("b", number=2), policy=policy)
 
@@ -100,9 +106,9 @@ def test_an_exceeded_cap_refuses_the_whole_run_and_trims_nothing() -> None:
 
 
 def test_tightening_a_limit_never_loosens_another() -> None:
-    policy = BUILTIN.tightened(max_bytes=BUILTIN.max_bytes * 2, quiet_time=timedelta(0), grace=timedelta(0))
+    policy = DEFAULT.tightened(max_bytes=DEFAULT.limits.max_bytes * 2, quiet_time=timedelta(0), grace=timedelta(0))
 
-    assert policy == BUILTIN
+    assert policy == DEFAULT
 
 
 def test_time_actor_and_free_space_do_not_change_the_digest() -> None:
@@ -167,6 +173,17 @@ def test_bytes_that_two_steps_share_are_counted_once_with_the_later_one() -> Non
     assert kept_outside.expected_freed_bytes == 1000
 
 
+def test_what_replaces_a_removed_thing_replaces_nothing_when_it_goes_in_the_same_plan() -> None:
+    removed = RemovedChild(name="older", replaced_by="b")
+    corpus = subject("a", rebuilt_from_this=(removed,))
+
+    alone, together = plan_for(corpus), plan_for(corpus, subject("b", number=2))
+
+    assert [step.name for step in alone.steps] == ["a"]
+    assert [step.name for step in together.steps] == ["b"]
+    assert [(item.name, [e.guard for e in item.blocking]) for item in together.refused] == [("a", ["recoverable"])]
+
+
 @given(data=st.data())
 def test_an_edit_anywhere_in_a_plan_file_is_noticed(data: st.DataObject) -> None:
     body = json.loads(canonical_json(plan_to_json(plan_for(subject(), subject("b", number=2, holds=(a_hold(),))))))
@@ -197,3 +214,67 @@ def test_the_order_of_the_subjects_decides_the_order_of_steps_and_nothing_else(o
 
     assert {step.name for step in plan.steps} == {"s0", "s1", "s3", "s4"}
     assert [step.name for step in plan.steps] == [f"s{n}" for n in order if n != 2]
+
+
+def test_what_is_exceeded_in_a_day_counts_what_already_went() -> None:
+    policy = replace(DEFAULT, limits=replace(DEFAULT.limits, max_artifacts_per_day=2))
+    busy = replace(AROUND, past=Past(today=Taken(bytes=0, artifacts=2)))
+
+    assert plan_for(subject(), policy=policy).steps
+    refused = plan_for(subject(), policy=policy, around=busy)
+    assert [cap.excess for cap in refused.exceeded_caps] == [1]
+    assert plan_from_text(canonical_json(plan_to_json(refused)), where="plan.json") == refused
+
+
+def test_who_must_agree_stands_in_the_plan_and_not_in_its_digest() -> None:
+    asking = replace(DEFAULT, limits=replace(DEFAULT.limits, approval_on_jump=1.0))
+    after_a_small_run = replace(AROUND, past=Past(last_runs=(Taken(bytes=1, artifacts=1),)))
+
+    first, second = plan_for(subject(), policy=asking), plan_for(subject(), policy=asking, around=after_a_small_run)
+
+    assert (first.needs_approval, len(second.needs_approval)) == ((), 1)
+    assert first.digest == second.digest
+
+
+RELEASED = Protect(name="released", reason="Shipped to serving", match=Matcher())
+KIN = st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 5), st.integers(0, 5)), min_size=6, max_size=6)
+
+
+def related(kin: list[tuple[bool, bool, int, int]], protected: frozenset[int]) -> list[Subject]:
+    """Six artifacts: named or offered for what supersedes it, built from one of the others, superseded by another."""
+    subjects = []
+    for number, (named, resting, source, newer) in enumerate(kin):
+        successor = Successor(
+            name=f"s{newer}", kind=ArtifactKind.HIDDEN_STATES, living=True, verified=True, in_same_plan=False
+        )
+        changes: dict[str, Any] = {"named_by_operator": named, "offered_by": "" if named else "some-rule"}
+        changes |= needs(f"s{source}") if source != number else {}
+        changes |= {"successor": successor} if newer != number else {}
+        if resting and not named:
+            relation = Relation(roles=(LineageRole.SUPERSEDES,))
+            changes["required_successor"] = RequireSuccessor(relation=relation, verified=True)
+        protect = RELEASED if number in protected else None
+        subjects.append(subject(f"s{number}", number=number + 1, protect=protect, **changes))
+    return subjects
+
+
+@given(kin=KIN, protected=st.frozensets(st.integers(0, 5)), more=st.frozensets(st.integers(0, 5)))
+def test_adding_a_protect_never_makes_anything_more_removable(
+    kin: list[tuple[bool, bool, int, int]], protected: frozenset[int], more: frozenset[int]
+) -> None:
+    before = {step.name for step in plan_for(*related(kin, protected)).steps}
+    after = {step.name for step in plan_for(*related(kin, protected | more)).steps}
+
+    assert after == before - {f"s{number}" for number in more}
+
+
+@given(kin=KIN, most=st.integers(0, 6), fewer=st.integers(0, 6))
+def test_tightening_a_cap_never_makes_anything_more_removable(
+    kin: list[tuple[bool, bool, int, int]], most: int, fewer: int
+) -> None:
+    loose = replace(DEFAULT, limits=replace(DEFAULT.limits, max_artifacts=most))
+
+    before = plan_for(*related(kin, frozenset()), policy=loose).steps
+    after = plan_for(*related(kin, frozenset()), policy=loose.tightened(max_artifacts=fewer)).steps
+
+    assert {step.name for step in after} <= {step.name for step in before}

@@ -18,12 +18,13 @@ def doctor(wiring: Wiring, *, repair: bool) -> None:
     Looks for roots that are not there, artifacts that vanished, interrupted operations and what recovery will do,
     space held by deleted files, a broken audit chain, a wrong clock and a restored catalog that nobody has confirmed.
     """
+    from artifactctl.cli.policy_choice import policy_if_readable
     from artifactctl.cli.reclaiming import workplace_of
     from artifactctl.cli.restoring import confirm_catalog, confirm_lost
     from artifactctl.reclaim import examining
     from artifactctl.report.doctor import doctor_document, doctor_payload
 
-    work = workplace_of(wiring)
+    work = workplace_of(wiring, policy=policy_if_readable(wiring))
     confirmed = confirm_catalog(wiring, work) if repair else ()
     repaired = (*confirmed, *examining.repair(work), *confirm_lost(wiring, work)) if repair else ()
     findings = examining.examine(work)

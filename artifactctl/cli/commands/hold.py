@@ -30,7 +30,9 @@ def add(wiring: Wiring, name: str, until: datetime | timedelta | None) -> None:
     review = instant_of(until, now=wiring.now())
     placed = add_hold(wiring.catalog, wiring.host, artifact, reason=reason, until=review, acting=wiring.acting)
     wiring.output.answer(
-        "hold", payload=lambda: hold_payload(placed), text=lambda: [f"{artifact.name} is kept: {reason}"]
+        "hold",
+        payload=lambda: hold_payload(placed),
+        text=lambda: [f"{artifact.name} is kept: {reason}"],
     )
 
 
@@ -60,10 +62,11 @@ def ls(wiring: Wiring) -> None:
     """List what is kept, by whom and why."""
     from artifactctl.report.promises import hold_payload, hold_table
 
+    now = wiring.now()
     with wiring.catalog.reading() as reading:
         holds = reading.holds()
     wiring.output.answer(
         "holds",
-        payload=lambda: {"holds": [hold_payload(each) for each in holds]},
-        text=lambda: [hold_table(holds, now=wiring.now())],
+        payload=lambda: {"holds": [{**hold_payload(h), "review_due": h.review_is_due(now)} for h in holds]},
+        text=lambda: [hold_table(holds, now=now)],
     )

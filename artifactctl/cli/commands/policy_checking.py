@@ -8,7 +8,7 @@ from artifactctl.cli.shared_options import Command
 from artifactctl.cli.wiring import Wiring, pass_wiring
 from artifactctl.domain.errors import ExitCode, UsageError
 
-FILES = click.argument("files", metavar="[FILE...]", nargs=-1)
+FILES = click.argument("files", metavar="[FILE...]", nargs=-1, type=click.Path())
 
 
 @click.command("lint", cls=Command, formats=("text", "json", "github", "sarif"))

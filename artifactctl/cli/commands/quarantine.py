@@ -35,6 +35,7 @@ def ls(wiring: Wiring) -> None:
 @pass_wiring
 def restore(wiring: Wiring, names: tuple[str, ...], to: bytes | None) -> None:
     """Put it back where it was: same files, same inodes, never over anything."""
+    from artifactctl.cli.policy_choice import policy_if_readable
     from artifactctl.cli.reclaiming import carry_out
     from artifactctl.reclaim import applying
     from artifactctl.reclaim.quarantined import meant_by, place_below
@@ -45,7 +46,11 @@ def restore(wiring: Wiring, names: tuple[str, ...], to: bytes | None) -> None:
         raise UsageError("--to names one place", remedy="restore one artifact at a time")
     place = place_below(items[0].replica.root, to) if to is not None else None
     reason = wiring.choices.reason or "restored"
-    carry_out(wiring, lambda work: applying.restore(work, items, to=place, reason=reason))
+    carry_out(
+        wiring,
+        lambda work: applying.restore(work, items, to=place, reason=reason),
+        policy=policy_if_readable(wiring),
+    )
 
 
 @quarantine.command("purge", reasoned=True)

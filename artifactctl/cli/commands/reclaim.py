@@ -2,47 +2,34 @@
 
 import click
 
-from artifactctl.cli.options import ARTIFACT, PATH, SIZE
+from artifactctl.cli.options import PATH
+from artifactctl.cli.reclaim_choices import ReclaimChoices, reclaim_options
 from artifactctl.cli.shared_options import Command
 from artifactctl.cli.wiring import Wiring, pass_wiring
 from artifactctl.domain.errors import UsageError
 
 
 @click.command("reclaim", cls=Command, reasoned=True)
-@click.argument("names", nargs=-1, type=ARTIFACT, metavar="[NAME|PATH|ROOT]...")
-@click.option("--need", type=SIZE, help="Free so much with the least regret, such as 2TiB.")
-@click.option("--for", "for_plan", type=PATH, help="Free what this saved capacity plan lacks.")
+@reclaim_options
 @click.option("--dry-run", is_flag=True, help="Show the plan and stop; writes nothing at all.")
 @click.option("--out", type=PATH, help="Save the plan for review, `approve` and `apply`.")
-@click.option("--purge-now", is_flag=True, help="Purge in the same operation instead of keeping a quarantine.")
-@click.option("--waive", metavar="GUARD,...", default="", help="Waive guards by name (needs --reason).")
 @click.option("--explain", is_flag=True, help="Show what every guard found, not only what stands in the way.")
 @pass_wiring
-def reclaim(
-    wiring: Wiring,
-    names: tuple[str, ...],
-    need: int | None,
-    for_plan: bytes | None,
-    out: bytes | None,
-    waive: str,
-    *,
-    dry_run: bool,
-    purge_now: bool,
-    explain: bool,
-) -> None:
+def reclaim(wiring: Wiring, wanted: ReclaimChoices, out: bytes | None, *, dry_run: bool, explain: bool) -> None:
     """Free space with proof: preview it, or move it to quarantine after a question.
 
-    Without names it offers what is superseded by a verified successor and what can be built again. A quarantine can be
-    restored at any time and frees nothing until it is purged.
+    Without names it takes what the policy offers: where none is configured, what is superseded by a verified successor
+    and what can be built again. --policy puts other rules in its place; configured protects and limits hold all the
+    same. A quarantine can be restored at any time and frees nothing until it is purged.
     """
     from artifactctl.cli import reclaim_session
 
-    if need is not None and for_plan is not None:
+    if wanted.need is not None and wanted.for_plan is not None:
         raise UsageError("--need and --for both say how much is needed", remedy="give one of them")
-    session = reclaim_session.open_session(wiring, names, waive=waive, purge_now=purge_now)
-    with session:
-        if for_plan is not None:
-            need = session.lacking_for(for_plan)
+    need = wanted.need
+    with reclaim_session.open_session(wiring, wanted) as session:
+        if wanted.for_plan is not None:
+            need = session.lacking_for(wanted.for_plan)
             if need == 0:
                 return
         session.want(need)
@@ -65,11 +52,16 @@ def approve(wiring: Wiring, plan: bytes) -> None:
     if not wiring.output.is_json:
         wiring.output.document(plan_document(read))
     reason = wiring.dialogue.reason("Why is this all right?")
-    approve_plan(wiring.catalog, read, reason=reason, acting=wiring.acting)
+    counts = approve_plan(wiring.catalog, read, reason=reason, acting=wiring.acting)
+    then = (
+        "`artifactctl apply` carries it out"
+        if counts
+        else "that does not count, since you planned it: somebody else must approve it as well"
+    )
     wiring.output.answer(
         "approval",
-        payload=lambda: {"plan_digest": read.digest, "actor": wiring.actor, "reason": reason},
-        text=lambda: ["", f"approved as {wiring.actor}: plan {read.digest[:12]}; `artifactctl apply` carries it out"],
+        payload=lambda: {"plan_digest": read.digest, "actor": wiring.actor, "reason": reason, "counts": counts},
+        text=lambda: ["", f"approved as {wiring.actor}: plan {read.digest[:12]}; {then}"],
     )
 
 
@@ -79,14 +71,13 @@ def approve(wiring: Wiring, plan: bytes) -> None:
 @pass_wiring
 def apply(wiring: Wiring, plan: bytes, *, resume: bool) -> None:
     """Carry out a saved plan, step by step, looking again before each."""
-    from artifactctl.cli.reclaiming import carry_out, confirm, read_plan, workplace_of
-    from artifactctl.reclaim.applicability import check_applicable
+    from artifactctl.cli.reclaiming import carry_out, check_plan, confirm, read_plan
     from artifactctl.reclaim.applying import apply_plan
-    from artifactctl.reclaim.approving import approval_of
+    from artifactctl.reclaim.consent import approval_of
     from artifactctl.report.reclaim_plan import plan_document
 
     read = read_plan(plan)
-    check_applicable(workplace_of(wiring), read, resume=resume)
+    check_plan(wiring, read, plan, resume=resume)
     approval = approval_of(wiring.catalog, read)
     if approval is None:
         if not wiring.output.is_json:
@@ -95,4 +86,8 @@ def apply(wiring: Wiring, plan: bytes, *, resume: bool) -> None:
         confirm(wiring, read)
     else:
         reason = approval.reason
-    carry_out(wiring, lambda work: apply_plan(work, read, reason=reason, resume=resume))
+    carry_out(
+        wiring,
+        lambda work: apply_plan(work, read, reason=reason, resume=resume),
+        named=read.policy_files,
+    )

@@ -56,7 +56,7 @@ def _knowledge(wiring: Wiring, filesystem_uuid: str) -> "Knowledge":
 
     if not _may_have_catalog(wiring):
         return Knowledge()
-    from artifactctl.cli.reclaiming import policy_in_force
+    from artifactctl.cli.policy_choice import policy_if_readable
     from artifactctl.rescue.consulting import read_knowledge
 
     try:
@@ -68,7 +68,7 @@ def _knowledge(wiring: Wiring, filesystem_uuid: str) -> "Knowledge":
                 reading,
                 filesystem_uuid,
                 now=wiring.now(),
-                policy=policy_in_force(wiring),
+                policy=policy_if_readable(wiring),
                 clock_trusted=not catalog.clock_is_behind,
             )
     except ArtifactctlError as failure:

@@ -1,0 +1,73 @@
+"""Whether a plan still keeps to the limits when it is applied, and whether whoever must agree to it has.
+
+Approval by a second person is a speed bump where several people share one account, not security: who approves is the
+name that the account gives.
+"""
+
+from collections.abc import Sequence
+
+from artifactctl.catalog import Catalog, Reading
+from artifactctl.domain.errors import Refused
+from artifactctl.domain.ledger import Approval
+from artifactctl.domain.plans import ReclaimPlan
+from artifactctl.reclaim.bounds import Load, caps_on, taken_by, why_approval
+from artifactctl.reclaim.recent import past_of
+from artifactctl.reclaim.workplace import Workplace
+from artifactctl.report.caps import spell_exceeded
+
+
+class CapExceeded(Refused):
+    """What is left of the plan goes over a limit: other runs of the day count as well."""
+
+
+class ApprovalMissing(Refused):
+    """Somebody other than the planner must approve the plan, for these reasons, and nobody has."""
+
+    reasons: tuple[str, ...] = ()
+
+
+def check_limits(workplace: Workplace, plan: ReclaimPlan, left: Sequence[int]) -> None:
+    """Raise `CapExceeded` when the steps `left` go over a limit now, `ApprovalMissing` when somebody must agree."""
+    with workplace.catalog.reading() as reading:
+        past = past_of(reading, now=workplace.clock(), without=plan.digest)
+        over = [cap for cap in caps_on(_loads(plan, left), workplace.policy.limits, past) if cap.exceeded]
+        if over:
+            raise CapExceeded(
+                f"plan {plan.digest[:12]} is refused as a whole: " + "; ".join(map(spell_exceeded, over)),
+                remedy="reclaim fewer at once, or on another day where the limit is one of a day",
+            )
+        everything = taken_by(_loads(plan, range(len(plan.steps))))
+        reasons = why_approval(everything, workplace.policy.limits, past.last_runs)
+        if reasons and approval_by_another(reading, plan) is None:
+            raise missing_approval(plan, reasons)
+
+
+def missing_approval(plan: ReclaimPlan, reasons: Sequence[str], *, commands: Sequence[str] = ()) -> ApprovalMissing:
+    """Return the refusal with what to type next: by default for a plan in `PLAN.json`."""
+    typed = commands or ('artifactctl approve PLAN.json --reason "..."', "artifactctl apply PLAN.json")
+    missing = ApprovalMissing(
+        f"plan {plan.digest[:12]} needs the approval of somebody other than {plan.actor}: {'; '.join(reasons)}",
+        remedy="somebody else approves it, then it can be applied: "
+        + ", then ".join(f"`{command}`" for command in typed),
+    )
+    missing.reasons = tuple(reasons)
+    return missing
+
+
+def approval_of(catalog: Catalog, plan: ReclaimPlan) -> Approval | None:
+    """Return the newest consent to exactly this plan: somebody else's before the planner's own."""
+    with catalog.reading() as reading:
+        found = reading.approvals(plan.digest)
+        return approval_by_another(reading, plan) or (found[-1] if found else None)
+
+
+def approval_by_another(reading: Reading, plan: ReclaimPlan) -> Approval | None:
+    """Return the newest consent to exactly this plan by somebody other than the planner."""
+    return next((item for item in reversed(reading.approvals(plan.digest)) if item.actor != plan.actor), None)
+
+
+def _loads(plan: ReclaimPlan, indexes: Sequence[int]) -> list[Load]:
+    return [
+        Load(artifact_id=step.artifact_id, kind=step.kind, allocated_bytes=step.allocated_bytes)
+        for step in (plan.steps[index] for index in indexes)
+    ]

@@ -1,0 +1,16 @@
+"""What limits look back at, as this catalog tells it."""
+
+from datetime import UTC, datetime, timedelta
+
+from artifactctl.catalog import Reading
+from artifactctl.reclaim.bounds import RUNS_COMPARED, Past
+
+
+def past_of(reading: Reading, *, now: datetime, without: str = "") -> Past:
+    """Return how much went today (UTC), how much in the last runs but for the plan `without`, and what lives."""
+    midnight = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    return Past(
+        today=reading.taken_between(midnight, midnight + timedelta(days=1)),
+        last_runs=reading.last_runs(RUNS_COMPARED, without=without),
+        living=reading.live_by_kind(),
+    )

@@ -1,0 +1,223 @@
+"""What the policy in force does to plans: rules, protects, limits of a day, consent; at plan, apply and purge."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from artifactctl import audit
+from artifactctl.domain.artifacts import LineageRole
+from artifactctl.domain.operations import StepOutcome
+from artifactctl.domain.plans import ReclaimPlan
+from artifactctl.inventory.acting import Acting
+from artifactctl.policy.ruleset import (
+    Action,
+    Keep,
+    KeepLast,
+    Matcher,
+    Protect,
+    Relation,
+    Require,
+    RequireSuccessor,
+    Rule,
+)
+from artifactctl.reclaim.applicability import StalePlan
+from artifactctl.reclaim.approving import approve_plan
+from artifactctl.reclaim.consent import ApprovalMissing, CapExceeded
+from tests.reclaim.ground import DEFAULT, Ground
+
+SUPERSEDED_ONES = Protect(name="old", reason="Old ones are compared", match=Matcher(superseded=True))
+LAST_ONE = Rule(
+    name="states",
+    match=Matcher(names=("states-*",)),
+    keep=Keep(last=KeepLast(n=1, group_by=("kind",))),
+)
+
+
+def limited(**changes: Any) -> Any:
+    return replace(DEFAULT, limits=replace(DEFAULT.limits, **changes))
+
+
+def dumps(ground: Ground, *names: str) -> None:
+    """Make hidden states that can all be built again from the corpus."""
+    for name in names:
+        ground.artifact(name)
+        ground.link(name, "corpus", LineageRole.EXTRACTED_FROM)
+
+
+def refusals(plan: ReclaimPlan) -> dict[str, set[str]]:
+    return {item.name: {e.guard for e in item.blocking} for item in plan.refused}
+
+
+def approve(ground: Ground, plan: ReclaimPlan, actor: str) -> bool:
+    acting = Acting(actor=actor, host="node-1", now=ground.now())
+    return approve_plan(ground.catalog, plan, reason="looked at it", acting=acting)
+
+
+def test_a_protect_keeps_what_somebody_names(ground: Ground) -> None:
+    ground.policy = replace(DEFAULT, protects=(Protect(name="all", reason="Nothing may go", match=Matcher()),))
+
+    plan = ground.plan("hidden-old")
+
+    assert (plan.steps, refusals(plan)) == ((), {"hidden-old": {"unprotected"}})
+
+
+def test_what_is_protected_only_after_the_plan_was_made_is_refused_when_it_is_applied(ground: Ground) -> None:
+    ground.policy = replace(DEFAULT, protects=(SUPERSEDED_ONES,))
+    ground.artifact("hidden-new")
+    plan = ground.plan("hidden-old")
+    ground.supersede("hidden-old", "hidden-new")
+
+    result = ground.apply(plan)
+
+    assert [step.outcome for step in result.steps] == [StepOutcome.REFUSED]
+    assert {e.guard for e in result.steps[0].evidence if not e.permits_removal} == {"unprotected"}
+    assert ground.exists("hidden-old")
+
+
+@pytest.mark.parametrize("match", [Matcher(names=("hidden-*",)), Matcher(paths=("/data/*",)), Matcher(roots=("data",))])
+def test_a_protect_added_during_the_grace_refuses_the_purge(ground: Ground, match: Matcher) -> None:
+    ground.quarantine("hidden-old")
+    ground.policy = replace(DEFAULT, protects=(Protect(name="late", reason="The paper needs it", match=match),))
+
+    result = ground.purge()
+
+    assert [step.outcome for step in result.steps] == [StepOutcome.REFUSED]
+    assert {e.guard for e in result.steps[0].evidence if not e.permits_removal} == {"unprotected"}
+    assert [step.outcome for step in ground.restore().steps] == [StepOutcome.RESTORED]
+
+
+def test_what_a_rule_offers_and_a_protect_keeps_is_shown_with_its_reason(ground: Ground) -> None:
+    dumps(ground, "states-1", "states-2", "states-3")
+    first = Protect(name="first", reason="The first is compared", match=Matcher(names=("states-1",)))
+    ground.policy = replace(DEFAULT, rules=(LAST_ONE,), protects=(first,))
+
+    plan = ground.plan()
+
+    assert [step.name for step in plan.steps] == ["states-2"]
+    assert refusals(plan) == {"states-1": {"unprotected"}}
+
+
+def test_the_last_of_a_group_stays_even_if_a_later_one_went_after_the_plan_was_made(ground: Ground) -> None:
+    dumps(ground, "states-1", "states-2", "states-3")
+    ground.policy = replace(DEFAULT, rules=(LAST_ONE,))
+    plan = ground.plan()
+    ground.quarantine("states-3")
+
+    result = ground.apply(plan)
+
+    assert [(step.name, step.outcome) for step in result.steps] == [
+        ("states-1", StepOutcome.QUARANTINED),
+        ("states-2", StepOutcome.REFUSED),
+    ]
+    (said,) = [e for e in result.steps[1].evidence if not e.permits_removal]
+    assert (said.guard, said.reason) == ("in_policy", "keep: no. 1 of the 1 newest of kind hidden_states")
+
+
+def test_naming_an_artifact_skips_rules_and_minimum_age(ground: Ground) -> None:
+    ground.policy = replace(DEFAULT, rules=(), min_age=timedelta(days=365))
+
+    assert [step.name for step in ground.plan("hidden-old").steps] == ["hidden-old"]
+
+
+def test_what_a_rule_archives_is_kept_and_no_waiver_sets_it_aside(ground: Ground) -> None:
+    rule = Rule(name="states", match=Matcher(names=("hidden-old",)), action=Action.ARCHIVE)
+    ground.policy = replace(DEFAULT, rules=(rule,))
+
+    plan = ground.plan(waivers=("in_policy",), waiver_reason="try it")
+
+    assert (plan.steps, refusals(plan)) == ((), {"hidden-old": {"unprotected"}})
+    assert "archiving is not available yet" in plan.refused[0].blocking[0].reason
+    assert [step.name for step in ground.plan("hidden-old").steps] == ["hidden-old"]
+
+
+def test_a_child_that_a_rule_asks_for_must_be_verified_as_it_lies_on_disk_now(ground: Ground) -> None:
+    dumps(ground, "states-1")
+    ground.artifact("draft-states")
+    ground.link("draft-states", "states-1", LineageRole.TRAINED_ON)
+    ground.verify("draft-states")
+    successor = RequireSuccessor(relation=Relation(), verified=True)
+    rule = Rule(name="made", match=Matcher(names=("states-1",)), require=Require(successor=successor))
+    ground.policy = replace(DEFAULT, rules=(rule,))
+    before = ground.plan()
+
+    ground.machine.do.append(b"/data/draft-states/shard-0", b"changed since it was verified")
+    after = ground.plan()
+
+    assert [step.name for step in before.steps] == ["states-1"]
+    assert after.steps == ()
+    assert "successor_verified" in refusals(after)["states-1"]
+
+
+def test_a_day_s_limit_counts_every_run_of_the_day_and_not_what_was_put_back(ground: Ground) -> None:
+    dumps(ground, "states-1", "states-2")
+    ground.policy = limited(max_artifacts_per_day=1)
+    second = ground.plan("states-2")
+    ground.quarantine("states-1")
+
+    with pytest.raises(CapExceeded, match="1 artifact above the limit of 1 artifact a day"):
+        ground.apply(second)
+    assert refusals(ground.plan("states-2")) == {"states-2": {"within_caps"}}
+
+    ground.restore()
+    assert [step.outcome for step in ground.apply(second).steps] == [StepOutcome.QUARANTINED]
+    ground.machine.clock.advance(timedelta(days=1))
+    assert [step.name for step in ground.plan("states-1").steps] == ["states-1"]
+
+
+def test_a_plan_that_somebody_else_must_approve_waits_for_that(ground: Ground) -> None:
+    ground.policy = limited(approval_above_bytes=0)
+    plan = ground.plan("hidden-old")
+
+    with pytest.raises(ApprovalMissing, match="needs the approval of somebody other than ada@node-1"):
+        ground.apply(plan)
+    assert not approve(ground, plan, "ada@node-1"), "the planner's own consent is recorded and does not count"
+    with pytest.raises(ApprovalMissing):
+        ground.apply(plan)
+    assert approve(ground, plan, "bob@node-1")
+    assert [step.outcome for step in ground.apply(plan).steps] == [StepOutcome.QUARANTINED]
+
+    with ground.catalog.reading() as reading:
+        told = [event.entry for event in audit.events(reading.connection, action="plan.approve")]
+    assert [entry.actor for entry in told] == ["ada@node-1", "bob@node-1"]
+    assert {entry.policy_digest for entry in told} == {plan.policy_digest}
+
+
+def test_consent_to_one_plan_is_none_to_another(ground: Ground) -> None:
+    dumps(ground, "states-1")
+    ground.policy = limited(approval_above_bytes=0)
+    approve(ground, ground.plan("hidden-old"), "bob@node-1")
+
+    with pytest.raises(ApprovalMissing):
+        ground.apply(ground.plan("hidden-old", "states-1"))
+
+
+def test_a_jump_against_the_last_runs_waits_for_consent(ground: Ground) -> None:
+    dumps(ground, *(f"states-{number}" for number in range(4)))
+    ground.policy = limited(approval_on_jump=2.0)
+    ground.quarantine("states-0")
+
+    plan = ground.plan("states-1", "states-2", "states-3")
+
+    assert len(plan.needs_approval) == 2
+    with pytest.raises(ApprovalMissing, match="3 artifacts are more than 2 times what the last 1 run took at most"):
+        ground.apply(plan)
+    assert ground.plan("states-1", "states-2").needs_approval == ()
+
+
+def test_a_plan_is_stale_when_the_policy_has_changed_since(ground: Ground) -> None:
+    plan = ground.plan("hidden-old")
+    ground.policy = replace(DEFAULT, protects=(SUPERSEDED_ONES,))
+
+    with pytest.raises(StalePlan, match="under another policy"):
+        ground.apply(plan)
+
+
+def test_every_event_of_a_removal_names_the_policy(ground: Ground) -> None:
+    ground.quarantine("hidden-old")
+    ground.purge()
+
+    with ground.catalog.reading() as reading:
+        told = [event.entry for event in audit.events(reading.connection) if event.entry.operation]
+    assert {entry.policy_digest for entry in told} == {DEFAULT.digest}
