@@ -2,7 +2,7 @@
 
 import difflib
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, select, true
@@ -157,6 +157,12 @@ def measurements(connection: Connection, artifact_id: int) -> tuple[Measurement,
         .order_by(measurement.c.measured_at, measurement.c.id)
     )
     return _mapped(connection, statement, mapping.to_measurement)
+
+
+def all_measurements(connection: Connection) -> Iterator[Measurement]:
+    """Yield what was measured about every artifact, by artifact number and oldest first."""
+    statement = select(measurement).order_by(measurement.c.artifact_id, measurement.c.measured_at, measurement.c.id)
+    yield from map(mapping.to_measurement, connection.execute(statement))
 
 
 def verifications(connection: Connection, replica_id: int) -> tuple[Verification, ...]:

@@ -43,6 +43,10 @@ class FileTaken(Refused):
     """Something is at the path to which a new file was to be written."""
 
 
+class SnapshotDamaged(UsageError):
+    """A catalog export cannot be read as what a catalog knows."""
+
+
 class UnknownObject(UsageError):
     """A name or number that the catalog does not hold."""
 

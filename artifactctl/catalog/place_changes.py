@@ -11,12 +11,12 @@ from artifactctl.catalog.schema import host, root, volume
 from artifactctl.catalog.schema_work import operation
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.ledger import KnownHost, KnownVolume
-from artifactctl.domain.operations import JournalEvent
+from artifactctl.domain.operations import FINISHED
 
 if TYPE_CHECKING:
     from artifactctl.catalog.writing import Writing
 
-_OVER = (JournalEvent.RESTORED.value, JournalEvent.PURGED.value, JournalEvent.ABANDONED.value)
+_OVER = tuple(sorted(event.value for event in FINISHED))
 
 
 def add_host(

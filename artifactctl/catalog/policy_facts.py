@@ -48,6 +48,11 @@ def policy_facts(
     return tuple(_facts(row, known) for row in policy_queries.artifacts(connection, condition))
 
 
+def living(connection: Connection) -> Mapping[ArtifactKind, int]:
+    """Return how many artifacts of each kind have a live copy."""
+    return {_KINDS[kind]: number for kind, number in policy_queries.living(connection)}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known:
     """Everything about artifacts but their own rows, by artifact id."""
@@ -112,7 +117,7 @@ def _producer(known: _Known, key: int, kind: ArtifactKind, path: str) -> tuple[s
     """Return the recorded run, else for a checkpoint the folder that it lies in, whose state nobody knows."""
     found = known.producers.get(key)
     if found is not None:
-        return f"run-{found[0]}", found[1]
+        return str(found[0]), found[1]
     return (path.rpartition("/")[0] if kind is ArtifactKind.CHECKPOINT else ""), None
 
 

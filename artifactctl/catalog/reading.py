@@ -118,6 +118,10 @@ class Reading:
         """Return what was measured about an artifact, oldest first."""
         return artifact_queries.measurements(self.connection, artifact_id)
 
+    def all_measurements(self) -> Iterator[Measurement]:
+        """Yield what was measured about every artifact, by artifact number and oldest first."""
+        return artifact_queries.all_measurements(self.connection)
+
     def verifications(self, replica_id: int) -> tuple[Verification, ...]:
         """Return the verifications of a replica, oldest first."""
         return artifact_queries.verifications(self.connection, replica_id)
@@ -171,6 +175,10 @@ class Reading:
     def policy_facts(self, scope: Sequence[Wanted], *, now: datetime, also: Collection[int] = ()) -> tuple[Facts, ...]:
         """Return what policies see of each artifact that has bytes somewhere and is in the scope, or in `also`."""
         return policy_facts.policy_facts(self.connection, scope, also=also, now=now)
+
+    def living(self) -> Mapping[ArtifactKind, int]:
+        """Return how many artifacts of each kind have a live copy below a managed root."""
+        return policy_facts.living(self.connection)
 
     # machines and places
 

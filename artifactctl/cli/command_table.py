@@ -100,7 +100,7 @@ SECTIONS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
             "hold": (f"{_FOLDER}.hold:hold", "Keep artifacts, whatever policies say."),
             "policy": (
                 f"{_FOLDER}.policy:policy",
-                "Check, test and show the files that say what may go.",
+                "Check, test, show and compare the files that say what may go.",
             ),
             "lease": (f"{_FOLDER}.lease:lease", "Say what is in use, so that nothing removes it meanwhile."),
         },

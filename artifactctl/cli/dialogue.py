@@ -34,6 +34,11 @@ class Dialogue:
         """Whether a person can be asked."""
         return sys.stdin.isatty() and sys.stderr.isatty()
 
+    @property
+    def can_be_answered(self) -> bool:
+        """Whether a confirmation will be given, by a person or by `--yes`."""
+        return self._yes or self.has_terminal
+
     def confirm(self, question: str) -> None:
         """Return when the answer is yes; `Declined` when it is not."""
         if self._yes:

@@ -4,23 +4,37 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from artifactctl.cli.wiring import Wiring
+    from artifactctl.policy.linting import SiteLimits, Surroundings
+    from artifactctl.policy.ruleset import Policy
+
+
+def lint_surroundings(wiring: "Wiring", policy: "Policy | None", *, named: bool) -> "Surroundings":
+    """Return the limits that the configuration sets and, with --catalog, what is in it and how long restores took.
+
+    `named`: the files were named on the command line.
+    """
+    from artifactctl.inventory.policy_view import catalogue_view
+    from artifactctl.inventory.restore_history import slowest_restore
     from artifactctl.policy.linting import Surroundings
 
+    site = _site_limits(wiring, named=named)
+    if wiring.choices.catalog is None or policy is None:
+        return Surroundings(site=site)
+    now = wiring.now()
+    with wiring.open_existing().reading() as reading:
+        view = catalogue_view(reading, now=now, policy=policy)
+        return Surroundings(site=site, view=view, slowest_restore=slowest_restore(reading, now=now))
 
-def lint_surroundings(wiring: "Wiring", *, named: bool) -> "Surroundings":
-    """Return the limits that the configuration sets; a file the site did not write need not keep to them.
 
-    `named`: the files were named, so they are somebody's own.
-    """
+def _site_limits(wiring: "Wiring", *, named: bool) -> "SiteLimits":
+    """Return what the configuration allows at most; the shipped default, which the site did not write, may differ."""
     from artifactctl.configuration.policy_files import FILES_KEY
-    from artifactctl.policy.linting import SiteLimits, Surroundings
+    from artifactctl.policy.linting import SiteLimits
 
-    if not (named or FILES_KEY in wiring.settings.values):
-        return Surroundings()
-    limits, said = wiring.limits, wiring.settings.values
-    return Surroundings(
-        site=SiteLimits(
-            max_bytes=limits.max_bytes if "policy.max_bytes" in said else None,
-            max_artifacts=limits.max_artifacts if "policy.max_artifacts" in said else None,
-        )
+    said, limits = wiring.settings.values, wiring.limits
+    if not named and FILES_KEY not in said:
+        return SiteLimits()
+    return SiteLimits(
+        max_bytes=limits.max_bytes if "policy.max_bytes" in said else None,
+        max_artifacts=limits.max_artifacts if "policy.max_artifacts" in said else None,
     )

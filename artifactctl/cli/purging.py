@@ -18,7 +18,7 @@ def items_to_purge(wiring: Wiring, work: "Workplace", names: Sequence[str]) -> "
 
     with work.catalog.reading() as reading:
         if names:
-            return meant_by(reading, names, here=wiring.here)
+            return meant_by(reading, names, here=wiring.here, to_purge=True)
         trusted = work.trust(reading).clock
         if not trusted:
             wiring.output.warning("the clock is behind what was already recorded, so nothing counts as expired")

@@ -1,4 +1,4 @@
-"""What a person is asked before a backup takes the catalog's place, and before that catalog is relied on."""
+"""What a person is asked before a backup takes the catalog's place, that catalog is relied on, or something is lost."""
 
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,24 @@ def confirm_catalog(wiring: Wiring, work: "Workplace") -> tuple[str, ...]:
         wiring.output.note(line)
     wiring.dialogue.typed("Is this the catalog to go on with? No other epoch of it may act there then.", "confirm")
     return confirm(work, waiting)
+
+
+def confirm_lost(wiring: Wiring, work: "Workplace") -> tuple[str, ...]:
+    """Ask whether what vanished from quarantine may be recorded as missing; without an answer it stays as it is."""
+    from artifactctl.domain.text import printable
+    from artifactctl.reclaim.examining import give_up, lost
+
+    items = lost(work)
+    if not items:
+        return ()
+    for item in items:
+        wiring.output.note(f"  {printable(item.step.sentence)}")
+    if not wiring.dialogue.can_be_answered:
+        wiring.output.note("nobody is there to confirm that; `artifactctl doctor --repair --yes` records it as missing")
+        return ()
+    names = ", ".join(dict.fromkeys(printable(item.found.name) for item in items))
+    wiring.dialogue.typed(f"Is it lost? {names}: recorded as missing, and the operation closed.", "missing")
+    return give_up(work, items)
 
 
 def _waiting_lines(waiting: "Awaiting") -> list[str]:

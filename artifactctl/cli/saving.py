@@ -1,14 +1,18 @@
 """Writing a file that a person asked for by name: over an earlier one of the same sort, never over anything else."""
 
+import io
 import os
 import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
+from typing import IO
 
 from artifactctl.domain.errors import Refused, UsageError
 
+_COMPRESSED = ".zst"
 _HEAD_BYTES = 4096
 _BEGINNING_BYTES = 8
 _NAMED = re.compile(rb"artifactctl(_|[ .][a-z-]+)")
@@ -22,9 +26,10 @@ def save_text(path: bytes, text: str) -> None:
 def save_stream(path: bytes, pieces: Iterable[str]) -> None:
     """Write the pieces one after the other; the file is there, or replaced, only once it is complete and durable.
 
-    The file beside it has another ending until then: collectors read whatever ends in `.prom`. It gets the mode of the
-    one it replaces; where `path` is a link, what it leads to is replaced. UsageError when the place cannot be written,
-    Refused when something else is there; either leaves what was there.
+    A name that ends in `.zst` means compressed. The file beside it has another ending until then: collectors read
+    whatever ends in `.prom`. It gets the mode of the one it replaces; where `path` is a link, what it leads to is
+    replaced. UsageError when the place cannot be written, Refused when something else is there; either leaves what was
+    there.
     """
     place = Path(os.fsdecode(path))
     coming = iter(pieces)
@@ -56,10 +61,38 @@ def _replace(place: Path, pieces: Iterable[str]) -> None:
     from artifactctl.catalog.publishing import keep_mode, partial_file, publish_over
 
     with partial_file(place, mode=0o666) as partial:
-        with partial.open("w", encoding="utf-8") as file:
+        with _open_to_write(partial, compressed=place.name.endswith(_COMPRESSED)) as file:
             file.writelines(pieces)
         keep_mode(partial, of=place)
         publish_over(partial, place)
+
+
+@contextmanager
+def _open_to_write(file: Path, *, compressed: bool) -> Iterator[IO[str]]:
+    if not compressed:
+        with file.open("w", encoding="utf-8") as plain:
+            yield plain
+        return
+    import zstandard  # heavy for every other command
+
+    with (
+        file.open("wb") as packed,
+        zstandard.ZstdCompressor().stream_writer(packed, closefd=False) as packing,
+        io.TextIOWrapper(packing, encoding="utf-8") as text,
+    ):
+        yield text
+
+
+def _beginning_of(place: Path) -> bytes:
+    with place.open("rb") as file:
+        if not place.name.endswith(_COMPRESSED):
+            return file.read(_HEAD_BYTES)
+        import zstandard
+
+        try:
+            return zstandard.ZstdDecompressor().stream_reader(file).read(_HEAD_BYTES)
+        except zstandard.ZstdError:
+            return b""  # something else that bears the name
 
 
 def _require_of_one_sort(place: Path, text: str) -> None:
@@ -73,9 +106,8 @@ def _require_of_one_sort(place: Path, text: str) -> None:
         return
     if not stat.S_ISREG(there.st_mode) or not there.st_size:
         return
-    with place.open("rb") as file:
-        if _is_of_one_sort(file.read(_HEAD_BYTES), text.encode("utf-8", "replace")[:_HEAD_BYTES]):
-            return
+    if _is_of_one_sort(_beginning_of(place), text.encode("utf-8", "replace")[:_HEAD_BYTES]):
+        return
     raise Refused(
         f"{place} is there already, was not written by this command, and stays as it is", remedy="name another file"
     )

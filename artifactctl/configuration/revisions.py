@@ -2,7 +2,7 @@
 
 import os
 import subprocess
-from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 from artifactctl.domain.errors import UsageError
@@ -25,24 +25,21 @@ def files_at_revision(word: str, *, endings: tuple[str, ...], working_directory:
     revision, separator, path = word.removeprefix(GIT_PREFIX).partition(":")
     if not separator or not revision or revision.startswith("-"):
         raise RevisionUnreadable(f"`{word}` names no revision and path", remedy=_HINT)
-    commit = _git(
-        ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"], word, working_directory
-    )
+    ask = partial(_git, asked=word, working_directory=working_directory)
+    commit = ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     where = f"{commit.decode().strip()}:{path.rstrip('/')}"
-    if _git(["cat-file", "-t", where], word, working_directory).strip() == b"blob":
-        return ((word, _git(["cat-file", "blob", where], word, working_directory)),)
-    listed = _git(["ls-tree", "-z", "--name-only", where], word, working_directory).split(b"\0")
-    names = sorted(name for name in map(os.fsdecode, listed) if name.endswith(endings) and not name.startswith("."))
+    if ask("cat-file", "-t", where).strip() == b"blob":
+        return ((word, ask("cat-file", "blob", where)),)
+    listed = map(os.fsdecode, ask("ls-tree", "-z", "--name-only", where).split(b"\0"))
+    names = sorted(name for name in listed if name.endswith(endings) and not name.startswith("."))
     if not names:
         raise RevisionUnreadable(f"{word} holds no policy file", remedy="policy files end in .yaml")
-    slash = "" if path.endswith("/") or not path else "/"
-    return tuple(
-        (f"{word}{slash}{name}", _git(["cat-file", "blob", f"{where}{slash}{name}"], word, working_directory))
-        for name in names
-    )
+    shown = word if word.endswith(("/", ":")) else f"{word}/"
+    inside = where if where.endswith(":") else f"{where}/"
+    return tuple((f"{shown}{name}", ask("cat-file", "blob", f"{inside}{name}")) for name in names)
 
 
-def _git(words: Iterable[str], asked: str, working_directory: Path) -> bytes:
+def _git(*words: str, asked: str, working_directory: Path) -> bytes:
     command = [*_PROGRAM, *words]
     try:
         done = subprocess.run(command, cwd=working_directory, capture_output=True, check=False)

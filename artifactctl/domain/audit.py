@@ -62,6 +62,7 @@ class AuditAction(StrEnum):
     RECOVER_KEEP = "recover.keep"  # the same, and its old path is taken
     RECOVER_RESTORE = "recover.restore"  # an interrupted operation ended at a live path
     RECOVER_PURGE = "recover.purge"  # an interrupted purge was completed
+    RECOVER_LOST = "recover.lost"  # a person confirmed that what was set aside has vanished: its copy is missing
     RECOVER_ABANDON = "recover.abandon"  # an interrupted operation had moved nothing
     OPERATION_IMPORT = "operation.import"  # an operation that only the root's journal knew was taken over
 

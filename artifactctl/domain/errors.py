@@ -62,6 +62,10 @@ class HostRefused(HostFailure):
     exit_code = ExitCode.REFUSED
 
 
+class HostReadOnly(HostRefused):
+    """The filesystem is mounted read-only."""
+
+
 class HostDenied(HostFailure):
     """The operating system does not permit it to this user."""
 

@@ -209,10 +209,14 @@ class MemberDrift:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Referrer:
-    """A link elsewhere under a managed root that leads to the target or below it. Both paths are absolute."""
+    """A link elsewhere under a managed root that leads to the target or below it. Both paths are absolute.
+
+    `is_dangling`: nothing is where it leads to, or that could not be told.
+    """
 
     link: bytes
     target: bytes
+    is_dangling: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,11 @@ class JournalEvent(StrEnum):
     PURGING = "purging"  # renamed to `.purging`: from here only completion
     PURGED = "purged"
     ABANDONED = "abandoned"  # intended, never renamed
+    LOST = "lost"  # a person confirmed: neither in quarantine nor at its old path, and no act of ours removed it
+
+
+FINISHED = frozenset({JournalEvent.RESTORED, JournalEvent.PURGED, JournalEvent.ABANDONED, JournalEvent.LOST})
+"""The ends of an operation: nothing of it is in quarantine any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

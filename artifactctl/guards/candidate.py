@@ -44,11 +44,28 @@ class RecipeInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """How the candidate could be built again. `complete` says that the lineage names every kind of input it takes."""
+    """How the candidate could be built again, from all the inputs that the lineage names.
+
+    `complete` says that among them is one of a kind that such an artifact is made from: one kind is enough, since there
+    are several ways to make the same thing (a checkpoint from hidden states or from a corpus). `missing_kinds` says
+    which would have done when there is none.
+    """
 
     inputs: tuple[RecipeInput, ...]
     complete: bool
     missing_kinds: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemovedChild:
+    """Something without a live copy that was built from the candidate.
+
+    `replaced_by` names what supersedes it, directly or in turn, and was seen on disk as it was verified; "" when
+    nothing does: then it could be had again only by building it.
+    """
+
+    name: str
+    replaced_by: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +86,7 @@ class Candidate:
 
     `leases`, `holds` and `reservations` are those on the artifact itself, on an artifact whose path lies above, and on
     one whose path lies below. `other_copies` are other live replicas verified since their last change.
-    `rebuilt_from_this` names artifacts without a live copy that could only be built again from this one.
+    `rebuilt_from_this` are artifacts without a live copy that would need this one to be built again.
     `planned_fingerprint` is None while planning. `offered_by` is the policy rule that offers it ("" when none does:
     `kept_because` is then the policy's sentence). `protect` is the one of the policy that covers it, `archived_by` the
     rule that would archive it. What the rule asks for is asked again of what is on disk now: `required_successor`, and
@@ -92,7 +109,7 @@ class Candidate:
     recipe: Recipe | None
     successor: Successor | None
     other_copies: tuple[Replica, ...]
-    rebuilt_from_this: tuple[str, ...]
+    rebuilt_from_this: tuple[RemovedChild, ...]
     quiet_time: timedelta
     kept_because: str = ""
     protect: Protect | None = None

@@ -19,7 +19,10 @@ def kept_as_input(candidates: Iterable[Candidate]) -> Mapping[str, str]:
 
 
 def going_with(candidate: Candidate, names: Collection[str]) -> Candidate:
-    """Return the candidate with those of its inputs and children, and its successor, marked that are among `names`."""
+    """Return the candidate with those of its inputs and children, and its successor, marked that are among `names`.
+
+    What replaces something that was built from it replaces nothing when it goes as well.
+    """
     others = frozenset(names) - {candidate.artifact.name}
     recipe, successor = candidate.recipe, candidate.successor
     if recipe is not None:
@@ -28,7 +31,8 @@ def going_with(candidate: Candidate, names: Collection[str]) -> Candidate:
     if successor is not None:
         successor = replace(successor, in_same_plan=successor.in_same_plan or successor.name in others)
     children = tuple(replace(d, in_same_plan=d.in_same_plan or d.name in others) for d in candidate.dependents)
-    return replace(candidate, recipe=recipe, successor=successor, dependents=children)
+    removed = tuple(replace(c, replaced_by="") if c.replaced_by in others else c for c in candidate.rebuilt_from_this)
+    return replace(candidate, recipe=recipe, successor=successor, dependents=children, rebuilt_from_this=removed)
 
 
 def without_protect(candidate: Candidate) -> Candidate:

@@ -13,7 +13,7 @@ class Recoverable:
 
     Clear when another verified copy exists; or its recipe is recorded and every input lives and is in no plan with it;
     or a complete, verified successor exists. What somebody could be writing to right now is none of these. Blocks as
-    well when something already removed could be rebuilt only from this one (I8).
+    well when something already removed could be rebuilt only from this one (I8), unless its verified successor stays.
     """
 
     name: ClassVar[str] = "recoverable"
@@ -26,8 +26,9 @@ class Recoverable:
                 "the catalog was rebuilt, restored or is an older copy, and nobody has confirmed its lineage",
                 ("lineage", "?"),
             )
-        if candidate.rebuilt_from_this:
-            names = first_of(candidate.rebuilt_from_this)
+        only_from_this = [child.name for child in candidate.rebuilt_from_this if not child.replaced_by]
+        if only_from_this:
+            names = first_of(only_from_this)
             return self._blocked(f"{names}, already removed, could be built again only from it", ("only_input", names))
         if candidate.other_copies:
             where = candidate.other_copies[0].root.name

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from artifactctl.domain.artifacts import Root
-from artifactctl.domain.errors import Busy, HostDenied, HostFailure, HostRefused
+from artifactctl.domain.errors import Busy, HostDenied, HostFailure, HostReadOnly, HostRefused
 from artifactctl.domain.identity import FileIdentity, ManagedPath
 from artifactctl.domain.observation import Observation
 from artifactctl.domain.operations import JournalEvent, OperationRecord
@@ -19,6 +19,8 @@ from artifactctl.domain.text import display_path, printable
 from artifactctl.hosts import sightings
 from artifactctl.hosts.probe import (
     ledger,
+    leftovers,
+    losing,
     marked,
     marker,
     mirrors,
@@ -34,10 +36,18 @@ from artifactctl.hosts.probe import (
 from artifactctl.hosts.probe.emptying import Pace
 from artifactctl.hosts.probe.failures import ProbeFailure, RootBusy
 from artifactctl.hosts.probe.places import RootReference
-from artifactctl.hosts.protocol import ManifestNote, Marker, Placement, PurgeResult, PutBack, RootLock, SetAside
+from artifactctl.hosts.protocol import (
+    ManifestNote,
+    Marker,
+    Placement,
+    PurgeRest,
+    PurgeResult,
+    PutBack,
+    RootLock,
+    SetAside,
+)
 
-_REFUSING = {
-    errno.EROFS: "the filesystem is read-only: mount it read-write (the kernel's log says whether an error made it so)",
+_NO_ROOM = {
     errno.ENOSPC: "the filesystem is full to its last block, and what artifactctl keeps for that is used up: give it "
     "some MiB by hand, then run the command again",
     errno.EDQUOT: "the quota is used up: give it some MiB by hand, then run the command again",
@@ -58,8 +68,11 @@ def _failures(doing: str) -> Iterator[None]:
         said = f"{doing} failed: {error.strerror}{where}"
         if isinstance(error, PermissionError):
             raise HostDenied(said, remedy="run the same command with sudo, or as the owner of the root") from error
-        if error.errno in _REFUSING:
-            raise HostRefused(said, remedy=_REFUSING[error.errno]) from error
+        if error.errno == errno.EROFS:
+            remedy = "mount it read-write (the kernel's log says whether an error made it read-only)"
+            raise HostReadOnly(said, remedy=remedy) from error
+        if error.errno in _NO_ROOM:
+            raise HostRefused(said, remedy=_NO_ROOM[error.errno]) from error
         raise HostFailure(said, remedy="`artifactctl doctor` shows what was left unfinished") from error
 
 
@@ -156,6 +169,19 @@ class LocalAct:
         """Journal ABANDONED for an operation whose rename never happened."""
         with self._acting(root, f"abandoning {operation}") as (folder, _):
             quarantine.abandon(folder, operation, reason)
+
+    def give_up(self, root: Root, operation: str, reason: str) -> None:
+        """Journal LOST for an operation whose content is nowhere any more."""
+        with self._acting(root, f"giving up {operation}") as (folder, _):
+            losing.give_up(folder, operation, reason)
+
+    def left_in_purge(self, root: Root, operation: str) -> PurgeRest:
+        """Return what a purge that has begun has to leave where it is."""
+        with _failures(f"looking at what is left of {operation}"), self._opened(root) as folder:
+            left = leftovers.left_in_purge(folder, operation)
+        content = posixpath.join(root.path, _bytes(left["content"]))
+        paths = tuple(posixpath.join(content, _bytes(path)) if path else content for path in left["paths"])
+        return PurgeRest(paths=paths, count=left["count"], problem=left["problem"])
 
     def observe_quarantined(self, root: Root, operation: str) -> Observation:
         """Return what lies in an operation's quarantine (`.purging` included), as `observe` would.

@@ -141,8 +141,13 @@ class LocalLook:
         """Return the links under `roots` that lead into a target."""
         with _as_host_failure("search for links in", b"the managed roots"):
             found, problems = links.referrers(list(roots), list(targets))
-        together = tuple(Referrer(link=os.fsencode(item["link"]), target=os.fsencode(item["target"])) for item in found)
-        return together, tuple(problems)
+        together = (
+            Referrer(
+                link=os.fsencode(item["link"]), target=os.fsencode(item["target"]), is_dangling=item["is_dangling"]
+            )
+            for item in found
+        )
+        return tuple(together), tuple(problems)
 
     def activity(self, path: bytes, *, seconds: float) -> VolumeActivity:
         """Return who writes to the volume that holds `path`, measured for `seconds`."""

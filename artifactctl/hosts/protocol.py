@@ -139,6 +139,16 @@ class PurgeResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PurgeRest:
+    """What a purge must not remove: not in the manifest, or not as it says. `paths` (the first 1,000 of `count`) are
+    absolute; of a strange folder only its top is named. `problem` says why the rest could not be told."""
+
+    paths: tuple[bytes, ...]
+    count: int
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
     """Where a quarantine of a target would go: in the root's own folder, or in a sibling folder of the same parent."""
 
@@ -282,6 +292,13 @@ class Host(Protocol):
         """Journal ABANDONED for an operation whose rename never happened."""
         ...
 
+    def give_up(self, root: Root, operation: str, reason: str) -> None:
+        """Journal LOST for an operation whose content is in no quarantine and not at its old path; nothing is removed.
+
+        HostFailure while anything of it, or in its place, is still there.
+        """
+        ...
+
     def put_back(self, root: Root, operation: str, *, to: ManagedPath | None, reason: str) -> PutBack:
         """Journal RESTORE_INTENDED, rename back (NOREPLACE), fsync both parents, journal RESTORED."""
         ...
@@ -303,6 +320,10 @@ class Host(Protocol):
 
         May be called again after an interruption: what is already gone counts as done.
         """
+        ...
+
+    def left_in_purge(self, root: Root, operation: str) -> PurgeRest:
+        """Return what a purge that has begun has to leave where it is, without changing anything."""
         ...
 
     def operations(self, root: Root) -> tuple[OperationRecord, ...]:

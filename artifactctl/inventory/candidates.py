@@ -11,8 +11,8 @@ from artifactctl.inventory.catalog_heads import roots_ahead
 from artifactctl.inventory.kinship import (
     Freshness,
     dependents_of,
-    rebuilt_only_from,
     recipe_of,
+    removed_children_of,
     successor_of,
 )
 from artifactctl.inventory.mirrored_holds import MirroredHold, holds_nobody_knows
@@ -107,7 +107,7 @@ def candidate_for(
         recipe=recipe_of(reading, artifact, fresh=fresh),
         successor=successor_of(reading, artifact, fresh=fresh),
         other_copies=tuple(r for r in artifact.replicas if r.replica_id != replica.replica_id and fresh.is_verified(r)),
-        rebuilt_from_this=rebuilt_only_from(reading, artifact, fresh=fresh),
+        rebuilt_from_this=removed_children_of(reading, artifact, fresh=fresh),
         required_successor=None if choice.named else ruling.required_successor,
         required_copies=0 if choice.named or rule is None else rule.require.min_copies,
         quiet_time=ruling.quiet_time,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from artifactctl import audit
 from artifactctl.catalog import Catalog, Reading
 from artifactctl.domain.artifacts import Root
-from artifactctl.domain.errors import HostDenied, HostFailure
+from artifactctl.domain.errors import HostDenied, HostFailure, HostReadOnly
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.machines import roots_here
 from artifactctl.inventory.standing import problem_with, why_read_only
@@ -20,6 +20,7 @@ from artifactctl.report.json_values import dump
 
 HEAD_TOPIC = "catalog"
 _MOST_TRIES = 10
+_MOST_EVENTS = 1 << 63
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,9 +60,15 @@ def head_seen_by(host: Host, root: Root) -> CatalogHead | None:
         return None
     try:
         told = json.loads(content)
-        return CatalogHead(
-            catalog_id=told["catalog_id"], epoch=told["epoch"], event=int(told["event"]), hash=told["hash"]
+        head = CatalogHead(
+            catalog_id=str(told["catalog_id"]),
+            epoch=int(told["epoch"]),
+            event=int(told["event"]),
+            hash=str(told["hash"]),
         )
+        if not 0 <= head.event < _MOST_EVENTS:
+            raise ValueError(f"{head.event} is no number of an event")
+        return head
     except (ValueError, KeyError, TypeError) as error:
         raise HostFailure(
             f"what the root `{root.name}` has seen of the catalog cannot be read ({error})",
@@ -109,8 +116,8 @@ def note_heads(catalog: Catalog, host: Host, roots: Iterable[Root] | None = None
         try:
             if not problem_with(host, catalog, root):
                 _note(catalog, host, root)
-        except HostDenied:
-            continue  # somebody else's root: its owner's commands write there
+        except (HostDenied, HostReadOnly):
+            continue  # somebody else's root, whose owner's commands write there; or nothing goes there either
         except HostFailure as failure:
             problems.append(f"an older copy of the catalog would not be noticed below {root.name}: {failure.message}")
     return tuple(problems)

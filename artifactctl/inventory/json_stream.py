@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 _FIRST_READ = 1 << 20
 _SPACE = " \t\r\n"
+_CUT = "it ends too early"
 
 
 class NotJson(ValueError):
@@ -90,9 +91,12 @@ class _Text:
         while True:
             try:
                 value, end = self._decode(self._buffer, self._position)
-            except (json.JSONDecodeError, RecursionError) as error:
-                if self._ended or isinstance(error, RecursionError):
-                    raise self._error() from error
+            except RecursionError as error:
+                raise self._error() from error
+            except json.JSONDecodeError as error:
+                if self._ended:
+                    cut = error.msg.startswith("Unterminated") or error.pos >= len(self._buffer.rstrip(_SPACE))
+                    raise (NotJson(_CUT) if cut else self._error()) from error
             else:
                 if end < len(self._buffer) or self._ended:  # else a number may go on
                     self._position = end
@@ -112,7 +116,7 @@ class _Text:
 
     def _error(self) -> NotJson:
         if self._ended and self._position >= len(self._buffer.rstrip()):
-            return NotJson("it ends too early")
+            return NotJson(_CUT)
         return NotJson(f"it is not JSON at character {self._taken + self._position + 1:,}")
 
     def _refuse_constant(self, word: str) -> NoReturn:

@@ -1,13 +1,13 @@
 """What the lineage says about a removal: who depends on it, how it could be built again, what replaces it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from artifactctl.catalog import Reading
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, RunState
 from artifactctl.domain.ingredients import INGREDIENTS, INPUT_ROLES, names_its_ingredients
-from artifactctl.guards.candidate import Dependent, Recipe, RecipeInput, Successor
+from artifactctl.guards.candidate import Dependent, Recipe, RecipeInput, RemovedChild, Successor
 
 _ENDED = frozenset({ReplicaState.GONE})
 _COUNTS = frozenset({ReplicaState.LIVE})
@@ -46,7 +46,10 @@ class Freshness:
 
 
 def proofs_to_look_at(reading: Reading, artifact: Artifact, replica: Replica) -> tuple[Replica, ...]:
-    """Return the replicas whose fresh look a decision about `replica` rests on: copies, successor, children, inputs."""
+    """Return the replicas whose fresh look a decision about `replica` rests on.
+
+    Copies, successor, children, what supersedes children that were removed, and inputs.
+    """
     wanted = [r for r in artifact.replicas if r.replica_id != replica.replica_id]
     if artifact.superseded_by is not None:
         successor = reading.artifact(artifact.superseded_by)
@@ -54,6 +57,8 @@ def proofs_to_look_at(reading: Reading, artifact: Artifact, replica: Replica) ->
     for edge in reading.children(artifact.artifact_id):
         child = reading.artifact_by_id(edge.child_id)
         wanted += list(child.replicas) if child is not None else []
+    for removed in _removed_children(reading, artifact):
+        wanted += [r for heir in _heirs(reading, removed) for r in heir.replicas]
     unique = {r.replica_id: r for r in wanted if r.state in _COUNTS and r.verified_level is not None}
     for edge in reading.parents(artifact.artifact_id):
         parent = reading.artifact_by_id(edge.parent_id) if edge.role in INPUT_ROLES else None
@@ -136,15 +141,33 @@ def successor_of(reading: Reading, artifact: Artifact, *, fresh: Freshness) -> S
     )
 
 
-def rebuilt_only_from(reading: Reading, artifact: Artifact, *, fresh: Freshness) -> tuple[str, ...]:
-    """Return the artifacts that have no live copy and could be built again only with this one (invariant I8)."""
-    names = []
+def removed_children_of(reading: Reading, artifact: Artifact, *, fresh: Freshness) -> tuple[RemovedChild, ...]:
+    """Return what has no live copy and would need this one to be built again (invariant I8).
+
+    It is replaced by a successor only when that one was seen on disk just now as it was verified.
+    """
+    found = {}
+    for child in _removed_children(reading, artifact):
+        proven = (s.name for s in _heirs(reading, child) if any(fresh.is_verified(r) for r in s.replicas))
+        found[child.name] = RemovedChild(name=child.name, replaced_by=next(proven, ""))
+    return tuple(found[name] for name in sorted(found))
+
+
+def _removed_children(reading: Reading, artifact: Artifact) -> Iterator[Artifact]:
     for edge in reading.children(artifact.artifact_id):
-        child = reading.artifact_by_id(edge.child_id)
-        if child is None or edge.role not in INPUT_ROLES or child.is_live or not child.replicas:
-            continue
-        successor = successor_of(reading, child, fresh=fresh)
-        if successor is not None and successor.living:
-            continue
-        names.append(child.name)
-    return tuple(sorted(set(names)))
+        child = reading.artifact_by_id(edge.child_id) if edge.role in INPUT_ROLES else None
+        if child is not None and child.replicas and not child.is_live:
+            yield child
+
+
+def _heirs(reading: Reading, artifact: Artifact) -> Iterator[Artifact]:
+    """Yield what supersedes it, what supersedes that, and so on."""
+    met = {artifact.name}
+    name = artifact.superseded_by
+    while name is not None and name not in met:
+        met.add(name)
+        heir = reading.artifact(name)
+        if heir is None:
+            return
+        yield heir
+        name = heir.superseded_by

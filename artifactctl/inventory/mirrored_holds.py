@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from artifactctl.catalog import Reading
-from artifactctl.domain.artifacts import Artifact, ReplicaState, Root
+from artifactctl.domain.artifacts import Artifact, Hold, ReplicaState, Root
 from artifactctl.domain.errors import HostFailure
 from artifactctl.hosts.protocol import Host
 
@@ -45,7 +45,10 @@ def read_holds(host: Host, root: Root) -> tuple[MirroredHold, ...]:
 
 def unknown_holds(reading: Reading, root: Root, told: tuple[MirroredHold, ...]) -> tuple[MirroredHold, ...]:
     """Return those that the catalog does not have on the artifact that they cover, and did not release either."""
-    return tuple(hold for hold in told if not _is_known(reading, root, hold))
+    if not told:
+        return ()
+    released = {_about(hold) for hold in reading.released_holds()}
+    return tuple(hold for hold in told if _about(hold) not in released and not _is_in_force(reading, root, hold))
 
 
 def holds_nobody_knows(host: Host, reading: Reading) -> tuple[tuple[str, MirroredHold], ...]:
@@ -75,6 +78,7 @@ def holds_nobody_knows(host: Host, reading: Reading) -> tuple[tuple[str, Mirrore
 
 
 def artifact_under(reading: Reading, root: Root, hold: MirroredHold) -> Artifact | None:
+    """Return the artifact at one of the paths that the hold covers, one that is set aside only where none is there."""
     for relative in hold.paths:
         found = reading.artifact_at(root.root_id, relative)
         if found is not None:
@@ -87,17 +91,15 @@ def artifact_under(reading: Reading, root: Root, hold: MirroredHold) -> Artifact
     return None
 
 
-def _is_known(reading: Reading, root: Root, hold: MirroredHold) -> bool:
-    mine = (hold.reason, hold.actor, hold.placed_at)
-    if any((past.reason, past.actor, past.placed_at) == mine for past in reading.released_holds()):
-        return True
+def _is_in_force(reading: Reading, root: Root, hold: MirroredHold) -> bool:
     artifact = artifact_under(reading, root, hold)
     if artifact is None:
         return False
-    return any(
-        (known.reason, known.actor, known.placed_at) == mine
-        for known in reading.holds(artifact_ids=(artifact.artifact_id,))
-    )
+    return any(_about(hold) == _about(known) for known in reading.holds(artifact_ids=(artifact.artifact_id,)))
+
+
+def _about(hold: MirroredHold | Hold) -> tuple[str, str, datetime]:
+    return hold.reason, hold.actor, hold.placed_at
 
 
 def _hold(told: dict[str, Any]) -> MirroredHold:

@@ -22,7 +22,8 @@ def view_for(
     """Return the artifacts that any of the policies may match at any instant from `now` to `until`."""
     scope = scope_of(policies, now=now, until=until)
     with _without_garbage_collection():
-        return CatalogueView(artifacts=reading.policy_facts(scope, also=also, now=now), taken_at=now)
+        artifacts = reading.policy_facts(scope, also=also, now=now)
+    return CatalogueView(artifacts=artifacts, taken_at=now, living=reading.living())
 
 
 @contextmanager

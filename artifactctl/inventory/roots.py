@@ -15,7 +15,7 @@ from artifactctl.domain.errors import HostFailure, UsageError
 from artifactctl.domain.identity import HostIdentity
 from artifactctl.domain.ledger import KnownHost, KnownVolume
 from artifactctl.domain.observation import VolumeUsage
-from artifactctl.domain.operations import JournalEvent
+from artifactctl.domain.operations import FINISHED
 from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.failures import RootInUse, RootTaken, UnfitRoot
@@ -27,7 +27,6 @@ from artifactctl.inventory.targets import is_file
 NEVER = (b"/", b"/proc", b"/sys", b"/dev", b"/boot", b"/usr", b"/etc", b"/var")
 NEVER_INSIDE = (b"/proc", b"/sys", b"/dev", b"/boot", b"/usr", b"/etc")
 _HOMES = (b"/root", b"/home")
-_FINISHED = (JournalEvent.RESTORED, JournalEvent.PURGED, JournalEvent.ABANDONED)
 
 
 def add_root(
@@ -202,7 +201,7 @@ def forget_root(host: Host, catalog: Catalog, name: str, *, now: datetime, actor
         if root is None:
             raise UnknownObject(f"there is no root named `{name}`", remedy="`artifactctl root ls` lists them")
         unfinished = [
-            operation for operation in writing.operations(root_id=root.root_id) if operation.state not in _FINISHED
+            operation for operation in writing.operations(root_id=root.root_id) if operation.state not in FINISHED
         ]
         if unfinished:
             raise RootInUse(

@@ -78,7 +78,7 @@ def _unknown_key(path: Path, document: Document) -> Finding:
 def _shown(path: Path) -> str:
     """Return the last key of the path, with the item's number where it is one of a list."""
     keys = [step for step in path if isinstance(step, str)]
-    return keys[-1] if keys else "the file"
+    return keys[-1] if keys else "a policy file"
 
 
 def _value_at(data: Any, path: Path) -> Any:

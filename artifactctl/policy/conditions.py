@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from artifactctl.policy.facts import Facts
 from artifactctl.policy.patterns import any_of, matcher_of
 from artifactctl.policy.ruleset import Matcher
-from artifactctl.policy.wording import either, spell_duration
+from artifactctl.policy.spelling import duration_text
+from artifactctl.policy.wording import either, spell_age
 
 _YES_OR_NO = {True: "yes", False: "no"}
 
@@ -85,11 +86,11 @@ def _ages(matcher: Matcher, now: datetime) -> Iterator[Condition]:
     older, newer = matcher.older_than, matcher.newer_than
     if older is not None:
         bound = now - older
-        wanted = f"at least {spell_duration(older)}"
+        wanted = f"at least {duration_text(older)}"
         yield Condition(field="age", wanted=wanted, test=lambda facts: facts.created_at <= bound, value=age)
     if newer is not None:
         limit = now - newer
-        wanted = f"less than {spell_duration(newer)}"
+        wanted = f"less than {duration_text(newer)}"
         yield Condition(field="age", wanted=wanted, test=lambda facts: facts.created_at > limit, value=age)
 
 
@@ -163,8 +164,3 @@ def _tags(matcher: Matcher) -> Iterator[Condition]:
 def label_of(facts: Facts, key: str) -> str:
     """Return the value of a label, "" when it is not set."""
     return next((value for name, value in facts.labels if name == key), "")
-
-
-def spell_age(age: timedelta) -> str:
-    """Return how old something is; what was created in the future, by this clock, is new."""
-    return spell_duration(age) if age > timedelta(0) else "0s"

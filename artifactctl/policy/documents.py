@@ -12,7 +12,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.events import AliasEvent, DocumentStartEvent, Event
+from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, DocumentStartEvent, Event
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
 
@@ -22,6 +22,7 @@ from artifactctl.policy.ruleset import Place
 Path = tuple[str | int, ...]
 """Keys and indices that lead from the top of a document to a value."""
 
+_DEEPEST = 32
 _WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]{0,18})")
 _DECIMAL = re.compile(r"[-+]?(0|[1-9][0-9]{0,18})\.[0-9]{1,18}")
 _WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None, "~": None, "": None}
@@ -61,15 +62,15 @@ def read_document(file: str, content: str | bytes) -> Document:
         return _unreadable(file, finding(place, Code.YAML, "a control character cannot stand in YAML; remove it"))
     except MarkedYAMLError as error:
         return _unreadable(file, _syntax(file, error))
-    except (YAMLError, RecursionError) as error:
-        return _unreadable(file, finding(_top(file), Code.SCHEMA, f"not YAML: {error or 'nested too deeply'}"))
+    except YAMLError as error:
+        return _unreadable(file, finding(_top(file), Code.SCHEMA, f"not YAML: {error}"))
     if refused:
         return Document(file=file, data=None, places={}, findings=refused)
     return _Builder(file).document(node)
 
 
 def _yaml() -> YAML:
-    return YAML(typ="rt", pure=True)
+    return YAML(typ="safe", pure=True)
 
 
 def _top(file: str) -> Place:
@@ -98,8 +99,13 @@ def _syntax(file: str, error: MarkedYAMLError) -> Finding:
 
 
 def _refused(file: str, text: str) -> Iterator[Finding]:
-    """Yield a finding for everything in the text that reviewers misread."""
+    """Yield a finding for everything in the text that reviewers misread; depth ends it, since parsers recurse."""
+    depth = 0
     for event in _yaml().parse(text):
+        depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
+        if depth > _DEEPEST:
+            yield finding(_place(file, event), Code.SCHEMA, f"nested more than {_DEEPEST} levels deep")
+            return
         what = _misread(event)
         if what:
             yield finding(_place(file, event), Code.YAML, what)

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from artifactctl.domain.artifacts import ArtifactKind
-from artifactctl.policy.conditions import spell_age
 from artifactctl.policy.decisions import Decision, Evaluation, Holds, RuleVerdict
 from artifactctl.policy.facts import CatalogueView, Facts
 from artifactctl.policy.matching import Matching, matching
 from artifactctl.policy.protecting import BUILTINS, Protections, builtin_of, has_expired
 from artifactctl.policy.ruleset import Policy, Protect, Rule
 from artifactctl.policy.ruling import rule_on
-from artifactctl.policy.wording import spell_duration
+from artifactctl.policy.spelling import duration_text
+from artifactctl.policy.wording import spell_age
 
 NO_RULE = Decision(action=None, because="no_rule", sentence="keep: no rule matches it")
 
@@ -70,7 +70,7 @@ class _Court:
     def _too_young(self, facts: Facts) -> Decision | None:
         if facts.created_at <= self._youngest:
             return None
-        age, least = spell_age(self._now - facts.created_at), spell_duration(self._policy.min_age)
+        age, least = spell_age(self._now - facts.created_at), duration_text(self._policy.min_age)
         sentence = f"keep: {age} old, and nothing younger than {least} may go"
         return Decision(action=None, because="defaults.min_age", sentence=sentence)
 

@@ -1,7 +1,7 @@
 """What rules look at: one artifact's facts as plain values, and the catalogue they belong to, at one instant."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from artifactctl.domain.artifacts import ArtifactKind, LineageRole, RunState
@@ -67,7 +67,11 @@ class Facts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogueView:
-    """Every artifact that has bytes somewhere, at one instant; the order of `artifacts` means nothing."""
+    """Artifacts that have bytes somewhere, at one instant; the order of `artifacts` means nothing.
+
+    `living` counts the artifacts with a live copy by kind, those that no policy looks at included.
+    """
 
     artifacts: Sequence[Facts]
     taken_at: datetime
+    living: Mapping[ArtifactKind, int] = field(default_factory=dict)

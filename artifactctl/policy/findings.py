@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from artifactctl.domain.errors import UsageError
+from artifactctl.domain.text import printable
 from artifactctl.policy.ruleset import Place
 
 _LISTED = 5
@@ -81,12 +82,12 @@ class Finding:
     level: Level
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.code} {self.message}"
+        return printable(f"{self.place}: {self.code} {self.message}")
 
 
 def finding(place: Place, code: Code, message: str) -> Finding:
-    """Return a finding at the level of its code."""
-    return Finding(place=place, code=code, message=message, level=code.level)
+    """Return a finding at the level of its code; what the file holds cannot break the line."""
+    return Finding(place=place, code=code, message=printable(message), level=code.level)
 
 
 def in_order(findings: Sequence[Finding]) -> tuple[Finding, ...]:

@@ -1,6 +1,6 @@
 """Everything that is wrong, or looks wrong, with policy files: the catalogue of `findings.py`, applied."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -9,8 +9,9 @@ from artifactctl.policy.expectations import expectation_findings
 from artifactctl.policy.facts import CatalogueView
 from artifactctl.policy.findings import Code, Finding, Level, finding, in_order
 from artifactctl.policy.reachability import contradictions, never_offered, shadowing
-from artifactctl.policy.reading import EntryPlaces, PolicyFiles, places_of, read_policy
+from artifactctl.policy.reading import EntryPlaces, PolicyFiles, places_of
 from artifactctl.policy.ruleset import Policy
+from artifactctl.policy.spelling import size_text
 from artifactctl.policy.testing import run_tests
 
 EXPIRES_SOON = timedelta(days=14)
@@ -37,14 +38,13 @@ NOTHING_KNOWN = Surroundings()
 
 
 def lint(
-    files: Sequence[tuple[str, str | bytes]],
+    read: PolicyFiles,
     *,
     now: datetime,
     require_tests: bool = False,
     surroundings: Surroundings = NOTHING_KNOWN,
 ) -> tuple[Finding, ...]:
     """Return all findings by file, line and column. Where a file cannot be followed, only what hinders that."""
-    read = read_policy(files)
     if read.policy is None:
         return read.findings
     found = [*read.findings, *_site_findings(read, surroundings.site), *_expiry_findings(read, now)]
@@ -60,12 +60,12 @@ def _site_findings(read: PolicyFiles, site: SiteLimits) -> Iterator[Finding]:
         if file.written is None:
             continue
         limits = file.written.limits
-        for key, said, allowed in (
-            ("max_bytes", limits.max_bytes, site.max_bytes),
-            ("max_artifacts", limits.max_artifacts, site.max_artifacts),
+        for key, said, allowed, spell in (
+            ("max_bytes", limits.max_bytes, site.max_bytes, size_text),
+            ("max_artifacts", limits.max_artifacts, site.max_artifacts, str),
         ):
             if allowed is not None and said > allowed:
-                message = f"`{key}` is looser than the {allowed:,} that [policy] in artifactctl.toml allows here"
+                message = f"`{key}` is looser than the {spell(allowed)} that [policy] in artifactctl.toml allows here"
                 yield finding(file.document.place(("limits", key)), Code.LIMITS, message)
 
 

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from artifactctl.domain.artifacts import LineageRole
-from artifactctl.policy.conditions import spell_age
 from artifactctl.policy.decisions import Decision
 from artifactctl.policy.facts import ChildFacts, Facts
 from artifactctl.policy.grouping import Sentences, emptied, kept_best, kept_last
 from artifactctl.policy.ruleset import Keep, Relation, Require, Rule
-from artifactctl.policy.wording import either, spell_duration
+from artifactctl.policy.spelling import duration_text
+from artifactctl.policy.wording import either, spell_age
 
 
 def rule_on(rule: Rule, members: Sequence[Facts], *, now: datetime) -> dict[int, Decision]:
@@ -78,7 +78,7 @@ def _other_keeps(keep: Keep, facts: Facts, now: datetime) -> Iterator[tuple[str,
             yield "keep.every", f"step {facts.step} is a multiple of {keep.every.steps}"
     if keep.newer_than is not None and facts.created_at > now - keep.newer_than:
         age = spell_age(now - facts.created_at)
-        yield "keep.newer_than", f"{age} old, and what is newer than {spell_duration(keep.newer_than)} stays"
+        yield "keep.newer_than", f"{age} old, and what is newer than {duration_text(keep.newer_than)} stays"
     if keep.needed_by is not None:
         child = _child(keep.needed_by, facts, verified=False)
         if child is not None:

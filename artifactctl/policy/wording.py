@@ -1,20 +1,22 @@
-"""How a decision spells durations, lists and groups in its sentence."""
+"""How a decision spells ages, lists and groups in its sentence."""
 
 from collections.abc import Iterable
 from datetime import timedelta
 
-_UNITS = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
+from artifactctl.policy.spelling import duration_text
+
+_DAY, _HOUR, _MINUTE, _SECOND = timedelta(days=1), timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1)
 
 
 def spell_duration(duration: timedelta) -> str:
-    """Return `14d`, `1d12h`, `90m` as `1h30m`: what a policy file would say; whole seconds, the sign left out."""
-    left = abs(duration) // timedelta(seconds=1)
-    parts = []
-    for seconds, unit in _UNITS:
-        count, left = divmod(left, seconds)
-        if count:
-            parts.append(f"{count}{unit}")
-    return "".join(parts[:2]) or "0s"
+    """Return `13d1h`, `3h20m`, `5m`: two units, rounded down; `duration_text` is exact."""
+    step = _HOUR if duration >= _DAY else _MINUTE if duration >= _HOUR else _SECOND
+    return duration_text(duration // step * step)
+
+
+def spell_age(age: timedelta) -> str:
+    """Return how old something is; what was created in the future, by this clock, is new."""
+    return spell_duration(max(age, timedelta(0)))
 
 
 def either(words: Iterable[str]) -> str:

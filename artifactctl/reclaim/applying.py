@@ -14,7 +14,7 @@ from artifactctl.reclaim.applicability import check_applicable, plan_roots, step
 from artifactctl.reclaim.execution import StepExecution
 from artifactctl.reclaim.locking import end_what_failed, locked_roots, mirror_operations
 from artifactctl.reclaim.planfile import plan_from_text, plan_to_json
-from artifactctl.reclaim.purging import purge_step
+from artifactctl.reclaim.purging import PURGEABLE, purge_step
 from artifactctl.reclaim.quarantined import Quarantined, quarantined, roots_of
 from artifactctl.reclaim.reconciliation import STEP_SETTLE_SECONDS, explain, measure
 from artifactctl.reclaim.restoring import restore_step
@@ -98,11 +98,12 @@ def _purge_of_plan(
 
 
 def purge(workplace: Workplace, items: Sequence[Quarantined], *, reason: str) -> OperationResult:
-    """Purge what was named; every guard runs again for each."""
+    """Purge what was named; every guard runs again for each, except where a purge had begun: that is completed."""
     roots = roots_of(items)
-    with locked_roots(workplace, roots) as locks:
+    named = frozenset(item.operation.operation_id for item in items)
+    with locked_roots(workplace, roots, leaving=named) as locks:
         with workplace.catalog.reading() as reading:
-            current = [quarantined(reading, item.operation.operation_id) for item in items]
+            current = [quarantined(reading, item.operation.operation_id, PURGEABLE) for item in items]
         return _purge(workplace, workplace.new_operation(), current, reason=reason, locks=locks, before=())
 
 

@@ -1,6 +1,6 @@
 """Catalog against disk: what `artifactctl doctor` looks at, and what it can bring in order."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from artifactctl import audit
 from artifactctl.catalog import Reading
@@ -18,7 +18,8 @@ from artifactctl.inventory.standing import why_read_only
 from artifactctl.policy.layering import NOTHING_MAY_GO
 from artifactctl.reclaim.importing import import_operation, strangers
 from artifactctl.reclaim.locking import locked_roots, mirror_operations
-from artifactctl.reclaim.recovering import unfinished
+from artifactctl.reclaim.purging import only_what_is_ours
+from artifactctl.reclaim.recovering import NEEDS_A_PERSON, Unfinished, give_up_lost, unfinished
 from artifactctl.reclaim.recovery import Action
 from artifactctl.reclaim.survey import target_of
 from artifactctl.reclaim.workplace import Workplace
@@ -65,7 +66,7 @@ def repair(workplace: Workplace) -> tuple[str, ...]:
         roots = [root for root in reading.roots() if _root_problem(workplace, root) is None]
     done: list[str] = []
     for root in roots:
-        items = [item for item in unfinished(workplace, root) if item.step.action is not Action.REPORT_LOST]
+        items = [item for item in unfinished(workplace, root) if item.step.action not in NEEDS_A_PERSON]
         foreign = strangers(workplace, root)
         if not items and not foreign:
             done += _hold_again(workplace, root)
@@ -217,13 +218,7 @@ def _missing(workplace: Workplace, reading: Reading, root: Root) -> Iterator[Fin
 
 def _operations(workplace: Workplace, root: Root) -> Iterator[Finding]:
     for item in unfinished(workplace, root):
-        lost = item.step.action is Action.REPORT_LOST
-        yield Finding(
-            what=item.step.sentence,
-            object=f"operation {item.found.operation}",
-            remedy="look for it with `artifactctl audit ls`" if lost else "artifactctl doctor --repair",
-            repairable=not lost,
-        )
+        yield _unfinished(workplace, root, item)
     for found in strangers(workplace, root):
         yield Finding(
             what=f"{found.name} lies in quarantine and this catalog did not order that",
@@ -231,6 +226,44 @@ def _operations(workplace: Workplace, root: Root) -> Iterator[Finding]:
             remedy="artifactctl doctor --repair takes it in; then it can be restored, never purged",
             repairable=True,
         )
+
+
+def _unfinished(workplace: Workplace, root: Root, item: Unfinished) -> Finding:
+    """Return what became of an operation and what to do about it."""
+    what, remedy, repairable = item.step.sentence, "artifactctl doctor --repair", True
+    quarantine = display_path(root.path.rstrip(b"/") + b"/" + item.found.placed)
+    if item.step.action is Action.GIVE_UP_LOST:
+        remedy = (
+            f"put it back where it was, or into {quarantine}, if you know where it is; else `artifactctl doctor "
+            "--repair` asks, closes the operation and records it as missing (a scan finds it again at its old path)"
+        )
+    elif item.step.action is Action.REPORT_FOREIGN:
+        what = f"{what} ({quarantine})"
+        remedy, repairable = "move it out of there, then look again: `artifactctl doctor`", False
+    elif item.step.action is Action.COMPLETE_PURGE and item.found.in_purging:
+        left = only_what_is_ours(workplace, root, item.found.operation)
+        if not left.permits_removal:
+            what, remedy, repairable = f"{item.found.name}: {left.reason}", left.remedy, False
+    return Finding(what=what, object=f"operation {item.found.operation}", remedy=remedy, repairable=repairable)
+
+
+def lost(workplace: Workplace) -> tuple[Unfinished, ...]:
+    """Return the operations whose content is nowhere: a person may confirm that, and `give_up` closes them."""
+    with workplace.catalog.reading() as reading:
+        roots = [root for root in reading.roots() if _root_problem(workplace, root) is None]
+    items = (item for root in roots for item in unfinished(workplace, root))
+    return tuple(item for item in items if item.step.action is Action.GIVE_UP_LOST)
+
+
+def give_up(workplace: Workplace, items: Sequence[Unfinished]) -> tuple[str, ...]:
+    """Close what a person confirmed to be lost; returns one sentence for each that still was."""
+    operations = frozenset(item.found.operation for item in items)
+    done: list[str] = []
+    for root in {item.root.root_id: item.root for item in items}.values():
+        with locked_roots(workplace, [root]) as locks:
+            done += give_up_lost(workplace, root, operations, lock=locks[root.root_id])
+            mirror_operations(workplace, [root])
+    return tuple(done)
 
 
 def _deleted_but_open(workplace: Workplace, roots: list[Root]) -> Iterator[Finding]:

@@ -14,8 +14,13 @@ from artifactctl.reclaim.workplace import Workplace
 
 
 @contextmanager
-def locked_roots(workplace: Workplace, roots: Sequence[Root]) -> Iterator[dict[str, RootLock]]:
-    """Hold the lock of every root, in the order of their ids, and finish what an earlier crash left in them."""
+def locked_roots(
+    workplace: Workplace, roots: Sequence[Root], *, leaving: frozenset[str] = frozenset()
+) -> Iterator[dict[str, RootLock]]:
+    """Hold the lock of every root, in the order of their ids, and finish what an earlier crash left in them.
+
+    Begun purges among the operations `leaving` are left to the caller.
+    """
     locks: dict[str, RootLock] = {}
     with ExitStack() as stack:
         for root in sorted(roots, key=lambda item: item.root_id):
@@ -24,7 +29,7 @@ def locked_roots(workplace: Workplace, roots: Sequence[Root]) -> Iterator[dict[s
             require_in_charge(workplace.host, workplace.catalog, root)
             locks[root.root_id] = lock
         for root in roots:
-            recover_root(workplace, root, lock=locks[root.root_id])
+            recover_root(workplace, root, lock=locks[root.root_id], leaving=leaving)
         yield locks
 
 

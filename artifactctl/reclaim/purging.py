@@ -8,10 +8,10 @@
 A purge by name may come at any time; `--expired` takes only what is past its grace, and the engine checks that itself.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from artifactctl.catalog import Reading, Writing
-from artifactctl.domain.artifacts import ReplicaState
+from artifactctl.domain.artifacts import ReplicaState, Root
 from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.observation import Observation
@@ -27,8 +27,11 @@ from artifactctl.inventory.kinship import Freshness
 from artifactctl.inventory.rulings import ruling_on
 from artifactctl.reclaim.importing import IMPORTED_BY_NOBODY
 from artifactctl.reclaim.quarantined import Quarantined
-from artifactctl.reclaim.survey import links_to, look_quarantined, target_of, with_links
+from artifactctl.reclaim.survey import links_to_quarantined, look_quarantined, target_of
 from artifactctl.reclaim.workplace import Workplace, must_hold, record
+
+PURGEABLE = (ReplicaState.QUARANTINED, ReplicaState.PURGING)
+"""States in which a purge can be asked for: of what is in quarantine, or of what is left of a purge that stopped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +47,9 @@ def forecast_purge(workplace: Workplace, item: Quarantined) -> PurgeForecast:
     refusal = _never(item)
     if refusal is not None:
         return PurgeForecast(evidence=(refusal,))
+    if item.replica.state is ReplicaState.PURGING:
+        rest = only_what_is_ours(workplace, item.replica.root, item.operation.operation_id)
+        return PurgeForecast(evidence=(rest,), expected_freed_bytes=_left_bytes(workplace, item))
     seen = look_before_purge(workplace, item)
     with workplace.catalog.reading() as reading:
         evidence = _judge(workplace, reading, item, seen)
@@ -55,6 +61,8 @@ def purge_step(workplace: Workplace, item: Quarantined, *, reason: str, lock: Ro
     refusal = _never(item)
     if refusal is not None:
         return _ended(item, StepOutcome.REFUSED, evidence=(refusal,))
+    if item.replica.state is ReplicaState.PURGING:
+        return _complete(workplace, item, reason=reason, lock=lock)
     try:
         seen = look_before_purge(workplace, item)
     except HostFailure as error:
@@ -76,6 +84,41 @@ def purge_step(workplace: Workplace, item: Quarantined, *, reason: str, lock: Ro
         return _ended(item, StepOutcome.FAILED, detail=f"{error.message}; `artifactctl doctor` says what is next")
     return finish_purge(
         workplace, item, reason=reason, evidence=evidence, expected_freed_bytes=seen.expected_freed_bytes
+    )
+
+
+def _complete(workplace: Workplace, item: Quarantined, *, reason: str, lock: RootLock) -> StepResult:
+    """Go on with a purge that has begun: nothing is judged again, since only completion is left."""
+    must_hold(lock, item.replica.root)
+    try:
+        expected = _left_bytes(workplace, item)
+        workplace.host.begin_purge(item.replica.root, item.operation.operation_id)
+    except HostFailure as error:
+        return _ended(item, StepOutcome.FAILED, detail=error.message)
+    return finish_purge(workplace, item, reason=reason, expected_freed_bytes=expected)
+
+
+def _left_bytes(workplace: Workplace, item: Quarantined) -> int:
+    """Return what the rest of a purge that has begun will free."""
+    tree = workplace.host.observe_quarantined(item.replica.root, item.operation.operation_id).tree
+    return 0 if tree is None else tree.exclusive_bytes
+
+
+def only_what_is_ours(workplace: Workplace, root: Root, operation: str) -> Evidence:
+    """Return whether a purge that has begun can be completed, or what lies there that is not ours to remove."""
+    left = workplace.host.left_in_purge(root, operation)
+    if not left.count and not left.problem:
+        reason = "its purge has begun: only completion is left"
+        return Evidence(guard="known_members", verdict=Verdict.CLEAR, reason=reason)
+    names = [display_path(path) for path in left.paths]
+    more = f" (and {left.count - 3} more)" if left.count > 3 else ""
+    what = f"not as in its manifest, so it was left: {', '.join(names[:3])}{more}" if names else left.problem
+    return Evidence(
+        guard="known_members",
+        verdict=Verdict.BLOCKED if names else Verdict.UNKNOWN,
+        reason=f"its purge has begun and cannot be completed; {what}",
+        facts=tuple(("left", name) for name in names[:20]),
+        remedy=f"move it out, then `artifactctl quarantine purge {operation}` (or `artifactctl doctor --repair`)",
     )
 
 
@@ -112,7 +155,7 @@ def finish_purge(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """What was seen just before a purge: the quarantined tree, links to its old path, what makes it recoverable."""
+    """What was seen just before a purge: the quarantined tree, links that mean it, what makes it recoverable."""
 
     observation: Observation
     fresh: Freshness
@@ -128,10 +171,10 @@ def look_before_purge(workplace: Workplace, item: Quarantined) -> Look:
     """Look at everything a purge rests on; done outside the writing transaction, which only judges."""
     with workplace.catalog.reading() as reading:
         seen = look_quarantined(workplace.host, reading, item.replica, item.operation.operation_id)
-        target = target_of(item.replica).absolute
-        links, problems = links_to(workplace.host, reading.roots(), [target])
+        original = target_of(item.replica).absolute
+        links, problems = links_to_quarantined(workplace.host, reading.roots(), seen, original=original)
         fresh = workplace.fresh(reading, [(item.artifact, item.replica)])
-    return Look(observation=with_links(seen, links, problems, target=target), fresh=fresh)
+    return Look(observation=replace(seen, referrers=links, referrer_problems=problems), fresh=fresh)
 
 
 def _judge(workplace: Workplace, reading: Reading, item: Quarantined, look: Look) -> tuple[Evidence, ...]:

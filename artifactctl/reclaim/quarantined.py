@@ -1,6 +1,6 @@
 """What lies in quarantine, as catalog and operations tell it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -40,24 +40,26 @@ class Quarantined:
         )
 
 
-def in_quarantine(reading: Reading) -> tuple[Quarantined, ...]:
-    """Return everything that lies in quarantine, oldest first."""
+def in_quarantine(reading: Reading, state: ReplicaState = ReplicaState.QUARANTINED) -> tuple[Quarantined, ...]:
+    """Return everything that lies in quarantine (or whose purge has begun: PURGING), oldest first."""
     items = []
-    for artifact in reading.artifacts(state=ReplicaState.QUARANTINED):
+    for artifact in reading.artifacts(state=state):
         for replica in artifact.replicas:
-            if replica.state is ReplicaState.QUARANTINED:
+            if replica.state is state:
                 operation = latest_operation(reading, artifact.artifact_id, replica.replica_id)
                 if operation is not None:
                     items.append(Quarantined(operation=operation, artifact=artifact, replica=replica))
     return tuple(sorted(items, key=lambda item: (item.operation.started_at, item.operation.operation_id)))
 
 
-def meant_by(reading: Reading, words: Sequence[str], *, here: bytes) -> tuple[Quarantined, ...]:
+def meant_by(reading: Reading, words: Sequence[str], *, here: bytes, to_purge: bool = False) -> tuple[Quarantined, ...]:
     """Return what the words name: artifacts (by name or old path), operations, or whole runs of `apply`.
 
-    A word that matches nothing in quarantine is an error.
+    A word that matches nothing in quarantine is an error. What is `to_purge` may have a purge that has begun.
     """
     items = in_quarantine(reading)
+    if to_purge:
+        items += in_quarantine(reading, ReplicaState.PURGING)
     found: dict[str, Quarantined] = {}
     for word in words:
         path = absolute(word, here=here)
@@ -103,8 +105,10 @@ def latest_operation(reading: Reading, artifact_id: int, replica_id: int) -> Ope
     return max(mine, key=lambda op: (op.started_at, op.operation_id), default=None)
 
 
-def quarantined(reading: Reading, operation_id: str) -> Quarantined:
-    """Return the operation with its artifact and replica as they are now."""
+def quarantined(
+    reading: Reading, operation_id: str, states: Collection[ReplicaState] = (ReplicaState.QUARANTINED,)
+) -> Quarantined:
+    """Return the operation with its artifact and replica as they are now; `Refused` when the state is another."""
     operation = reading.operation(operation_id)
     artifact = reading.artifact_by_id(operation.artifact_id) if operation is not None else None
     if operation is None or artifact is None:
@@ -112,7 +116,7 @@ def quarantined(reading: Reading, operation_id: str) -> Quarantined:
             f"there is no operation `{operation_id}`", remedy="`artifactctl quarantine ls` lists what is there"
         )
     replica = next(r for r in artifact.replicas if r.replica_id == operation.replica_id)
-    if replica.state is not ReplicaState.QUARANTINED:
+    if replica.state not in states:
         raise Refused(f"{artifact.name} is not in quarantine: it is {replica.state.value}")
     return Quarantined(operation=operation, artifact=artifact, replica=replica)
 

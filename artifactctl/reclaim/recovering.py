@@ -4,7 +4,7 @@ A second recovery changes nothing: every action ends in a journal event and a ca
 `nothing`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from artifactctl.catalog import Reading
@@ -12,7 +12,7 @@ from artifactctl.domain.artifacts import Replica, ReplicaState, Root
 from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.ledger import Operation
-from artifactctl.domain.operations import JournalEvent, OperationRecord
+from artifactctl.domain.operations import FINISHED, JournalEvent, OperationRecord
 from artifactctl.hosts.protocol import PutBack, RootLock
 from artifactctl.reclaim.purging import finish_purge
 from artifactctl.reclaim.quarantined import Quarantined
@@ -20,13 +20,16 @@ from artifactctl.reclaim.recovery import Action, Step, decide
 from artifactctl.reclaim.second_look import second_look
 from artifactctl.reclaim.workplace import Workplace, record
 
-_FINAL = frozenset({JournalEvent.RESTORED, JournalEvent.PURGED, JournalEvent.ABANDONED})
+NEEDS_A_PERSON = frozenset({Action.GIVE_UP_LOST, Action.REPORT_FOREIGN})
+"""What recovery leaves alone until somebody has looked."""
+
 _STATE_AFTER: Mapping[JournalEvent, ReplicaState] = {
     JournalEvent.QUARANTINED: ReplicaState.QUARANTINED,
     JournalEvent.KEPT: ReplicaState.QUARANTINED,
     JournalEvent.RESTORED: ReplicaState.LIVE,
     JournalEvent.ABANDONED: ReplicaState.LIVE,
     JournalEvent.PURGED: ReplicaState.GONE,
+    JournalEvent.LOST: ReplicaState.MISSING,
 }
 _IN_BETWEEN = frozenset(
     {ReplicaState.QUARANTINING, ReplicaState.QUARANTINED, ReplicaState.RESTORING, ReplicaState.PURGING}
@@ -52,7 +55,7 @@ def unfinished(workplace: Workplace, root: Root) -> tuple[Unfinished, ...]:
             known = reading.operation(found.operation)
             step = decide(found)
             lags = known is not None and _lags(reading, known, found)
-            settled = known is not None and known.state in _FINAL and found.event not in _STATE_AFTER and not lags
+            settled = known is not None and known.state in FINISHED and found.event not in _STATE_AFTER and not lags
             if (step.action is not Action.NOTHING and not settled) or lags:
                 items.append(Unfinished(root=root, found=found, step=step, known=known, lags=lags))
     return tuple(items)
@@ -68,14 +71,41 @@ def _lags(reading: Reading, known: Operation, found: OperationRecord) -> bool:
     return latest.operation_id == known.operation_id
 
 
-def recover_root(workplace: Workplace, root: Root, *, lock: RootLock) -> tuple[str, ...]:
-    """Bring every unfinished operation of the root to an end; returns one sentence for each."""
+def recover_root(
+    workplace: Workplace, root: Root, *, lock: RootLock, leaving: frozenset[str] = frozenset()
+) -> tuple[str, ...]:
+    """Bring every unfinished operation of the root to an end; returns one sentence for each.
+
+    What needs a person's word is told and left; so are the begun purges among `leaving`, which the caller completes.
+    """
     del lock  # the caller holds it; asking for it here keeps anybody from calling without
     sentences = []
     for item in unfinished(workplace, root):
+        if item.step.action is Action.COMPLETE_PURGE and item.found.operation in leaving:
+            continue
+        if item.step.action in NEEDS_A_PERSON:
+            workplace.say(f"nothing was done: {item.step.sentence}")
+            continue
         _ACTIONS[item.step.action](workplace, item)
         sentences.append(item.step.sentence)
         workplace.say(f"recovered {item.step.sentence}")
+    return tuple(sentences)
+
+
+def give_up_lost(workplace: Workplace, root: Root, operations: Collection[str], *, lock: RootLock) -> tuple[str, ...]:
+    """Close those operations that are still found nowhere: their copies are missing, never gone (invariant I7).
+
+    A person has confirmed it. Returns one sentence for each.
+    """
+    del lock
+    sentences = []
+    for item in unfinished(workplace, root):
+        if item.step.action is Action.GIVE_UP_LOST and item.found.operation in operations:
+            workplace.host.give_up(root, item.found.operation, "a person confirmed that it is lost")
+            _bring_in_line(workplace, item, JournalEvent.LOST)
+            sentences.append(
+                f"{item.step.sentence}; recorded as missing, `artifactctl scan {root.name}` finds it again"
+            )
     return tuple(sentences)
 
 
@@ -85,6 +115,7 @@ _TOLD = {
     JournalEvent.RESTORED: AuditAction.RECOVER_RESTORE,
     JournalEvent.PURGED: AuditAction.RECOVER_PURGE,
     JournalEvent.ABANDONED: AuditAction.RECOVER_ABANDON,
+    JournalEvent.LOST: AuditAction.RECOVER_LOST,
 }
 
 
@@ -193,10 +224,6 @@ def _complete_purge(workplace: Workplace, item: Unfinished) -> None:
         _bring_in_line(workplace, item, JournalEvent.PURGED)
 
 
-def _report_lost(workplace: Workplace, item: Unfinished) -> None:
-    workplace.say(f"nothing was done: {item.step.sentence}")
-
-
 _ACTIONS: Mapping[Action, Callable[[Workplace, Unfinished], None]] = {
     Action.NOTHING: _nothing,
     Action.ABANDON: _abandon,
@@ -205,6 +232,4 @@ _ACTIONS: Mapping[Action, Callable[[Workplace, Unfinished], None]] = {
     Action.FINISH_RESTORE: _finish_restore,
     Action.RECORD_RESTORED: _record_restored,
     Action.COMPLETE_PURGE: _complete_purge,
-    Action.RECORD_PURGED: _complete_purge,
-    Action.REPORT_LOST: _report_lost,
 }

@@ -20,8 +20,8 @@ class Action(StrEnum):
     FINISH_RESTORE = "finish_restore"  # put back; if the place is occupied it stays in quarantine
     RECORD_RESTORED = "record_restored"  # it is back, only the record is missing
     COMPLETE_PURGE = "complete_purge"  # purge had begun: only completion is left
-    RECORD_PURGED = "record_purged"  # nothing is left of it, only the record is missing
-    REPORT_LOST = "report_lost"  # neither here nor there: a person must look
+    GIVE_UP_LOST = "give_up_lost"  # neither here nor there: closed as lost when a person confirms it
+    REPORT_FOREIGN = "report_foreign"  # something that is not it lies in its place: a person must look
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,20 +46,25 @@ def _action(record: OperationRecord) -> Action:
         # The `.purging` name is given only after a durable purge intent: whatever the journal lost, it had begun.
         return Action.COMPLETE_PURGE
     if event in (JournalEvent.INTENDED, JournalEvent.RENAMED):
-        return Action.SECOND_LOOK if aside else Action.ABANDON if home else Action.REPORT_LOST
+        return Action.SECOND_LOOK if aside else Action.ABANDON if home else _not_found(record)
     if event in (JournalEvent.QUARANTINED, JournalEvent.KEPT):
-        return Action.NOTHING if aside else Action.RECORD_RESTORED if home else Action.REPORT_LOST
+        return Action.NOTHING if aside else Action.RECORD_RESTORED if home else _not_found(record)
     if event is JournalEvent.RESTORE_INTENDED:
-        return Action.FINISH_RESTORE if aside else Action.RECORD_RESTORED if home else Action.REPORT_LOST
-    if event is JournalEvent.PURGE_INTENDED:
-        return Action.BACK_TO_QUARANTINE if aside else Action.REPORT_LOST
-    if event is JournalEvent.PURGING:
-        return Action.BACK_TO_QUARANTINE if aside else Action.RECORD_PURGED
+        return Action.FINISH_RESTORE if aside else Action.RECORD_RESTORED if home else _not_found(record)
+    if event in (JournalEvent.PURGE_INTENDED, JournalEvent.PURGING):
+        # A purge that finished leaves the `.purging` folder until that is journalled: without it somebody took it away.
+        # Even at its old path it may be half purged, so it is found again by a scan, member by member, or not at all.
+        return Action.BACK_TO_QUARANTINE if aside else _not_found(record)
     if event is JournalEvent.RESTORED and aside:
         return Action.FINISH_RESTORE
-    if event is JournalEvent.PURGED and aside:
-        return Action.REPORT_LOST
+    if event in (JournalEvent.PURGED, JournalEvent.LOST) and record.in_quarantine:
+        return Action.REPORT_FOREIGN
     return Action.NOTHING
+
+
+def _not_found(record: OperationRecord) -> Action:
+    """What is not it may not be called lost either: it would be hidden for ever."""
+    return Action.REPORT_FOREIGN if record.in_quarantine else Action.GIVE_UP_LOST
 
 
 _SENTENCES = {
@@ -71,6 +76,6 @@ _SENTENCES = {
     Action.FINISH_RESTORE: "its restore was interrupted; it is put back, or stays in quarantine if the place is taken",
     Action.RECORD_RESTORED: "is back at its place; only the record is missing",
     Action.COMPLETE_PURGE: "its purge was interrupted after it had begun; the rest is removed",
-    Action.RECORD_PURGED: "is purged; only the record is missing",
-    Action.REPORT_LOST: "is neither at its place nor in quarantine; somebody moved it: nothing is done",
+    Action.GIVE_UP_LOST: "is neither at its place nor in quarantine: somebody moved or removed it by hand",
+    Action.REPORT_FOREIGN: "what lies in its place in quarantine is not it: nothing is done with that",
 }

@@ -90,6 +90,19 @@ def links_to(
     return host.referrers([root.path for root in roots], list(targets))
 
 
+def links_to_quarantined(
+    host: Host, roots: Sequence[Root], seen: Observation, *, original: bytes
+) -> tuple[tuple[Referrer, ...], tuple[str, ...]]:
+    """Search for links that concern what was seen in quarantine: `not_referenced` says which and why.
+
+    They lead into its folder there, or to its old path `original` with nothing there. One that leads to something at
+    the old path means what stands there now.
+    """
+    folder = seen.path.rpartition(b"/")[0]
+    links, problems = links_to(host, roots, [folder, original])
+    return tuple(link for link in links if link.target == folder or link.is_dangling), problems
+
+
 def with_links(
     seen: Observation, links: tuple[Referrer, ...], problems: tuple[str, ...], *, target: bytes
 ) -> Observation:

@@ -15,6 +15,7 @@ from artifactctl.recognition.views import FolderView
 
 LARGEST_DATASET_INFO_BYTES = 16 * 1024 * 1024
 MOST_PROBLEMS = 20
+_SUFFIXES = (*record_files.SUFFIXES, b".parquet")
 PART = re.compile(rb"(?P<stem>.*?)[-_.]?\d{3,}(?P<of>-of-\d+)?(?P<suffix>\.jsonl(?:\.zst|\.gz)?|\.parquet)")
 """A numbered part of one corpus, such as `part-00003.jsonl` or `train-00000-of-00012.parquet`."""
 
@@ -36,7 +37,7 @@ def corpus_parts(view: FolderView) -> Sighting | None:
 
 def is_corpus_name(name: bytes) -> bool:
     """Whether the name is one of a corpus file."""
-    return name.endswith((*record_files.SUFFIXES, b".parquet"))
+    return name.endswith(_SUFFIXES)
 
 
 def arrow_dataset(view: FolderView) -> Sighting | None:

@@ -44,8 +44,11 @@ def hub_cache(view: FolderView) -> Sighting | None:
 def model_folder(view: FolderView) -> Sighting | None:
     """Recognise weights with a config.json or an index, and any `checkpoint-N` that a trainer wrote."""
     is_numbered = CHECKPOINT_FOLDER.fullmatch(view.name) is not None
-    has_weights = any(view.matching(_WEIGHTS)) or any(view.matching(_INDEX))
-    has_config = bool(view.files.keys() & {b"config.json", b"adapter_config.json"}) or any(view.matching(_INDEX))
+    has_index = any(view.matching(_INDEX))
+    has_config = has_index or not view.files.keys().isdisjoint((b"config.json", b"adapter_config.json"))
+    if not has_config and not is_numbered:
+        return None
+    has_weights = has_index or any(view.matching(_WEIGHTS))
     has_state = b"trainer_state.json" in view.files or any(view.matching(_OPTIMIZER))
     if not (has_weights and has_config) and not (is_numbered and (has_weights or has_state)):
         return None

@@ -57,6 +57,8 @@ def recognise_file(view: FolderView, name: bytes) -> Sighting | None:
 
 def many_torch_files(view: FolderView) -> Sighting | None:
     """Recognise a folder of very many torch files as one artifact of kind `other`."""
+    if len(view.files) < MANY_TORCH_FILES:
+        return None
     names = [name for name in view.matching(TORCH_NAME) if not vocab_maps.is_vocab_name(name)]
     if len(names) < MANY_TORCH_FILES:
         return None

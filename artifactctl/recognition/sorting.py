@@ -130,21 +130,18 @@ class Sorting:
             return lambda _entry: False
         if owner.is_catalogued:
             return lambda _entry: True
-        folder = owner.inner(self._view.relative)
-        sets_maps_apart = owner.sighting.kind in _DATA_KINDS
-        fits = owner.fits
+        kind, is_declared, fits = owner.sighting.kind, owner.is_declared, owner.fits
+        sets_maps_apart = kind in _DATA_KINDS and not (is_declared and kind is ArtifactKind.OTHER)
+        folder = join(owner.inner(self._view.relative), b"")
 
         def is_member(entry: SeenEntry) -> bool:
-            inner = join(folder, entry.name)
-            if is_transient(entry.name) and _is_half_written(owner, inner):
-                owner.note_transient(inner)
-                return owner.is_declared
-            if owner.is_declared:
-                is_other = owner.sighting.kind is ArtifactKind.OTHER
-                return is_other or not (sets_maps_apart and is_vocab_name(entry.name))
-            if entry.type != FILE and entry.type != SYMLINK:
+            name = entry.name
+            if is_transient(name) and _is_half_written(owner, folder + name):
+                owner.note_transient(folder + name)
+                return is_declared
+            if sets_maps_apart and is_vocab_name(name):
                 return False
-            return bool(fits(inner)) and not (sets_maps_apart and is_vocab_name(entry.name))
+            return is_declared or (entry.type in (FILE, SYMLINK) and bool(fits(folder + name)))
 
         return is_member
 

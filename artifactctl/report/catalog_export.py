@@ -16,6 +16,8 @@ from artifactctl.report.json_values import dump_value, json_path, schema_of
 
 Record = dict[str, Any]
 
+EXPORT_SCHEMA = schema_of("catalog-export")
+
 
 def export_pieces(reading: Reading, *, now: datetime, with_members: bool) -> Iterator[str]:
     """Yield the document piece by piece; nothing but the list of artifacts is held in memory.
@@ -30,7 +32,7 @@ def export_pieces(reading: Reading, *, now: datetime, with_members: bool) -> Ite
         "revision": identity.revision,
         "confirmed": identity.is_confirmed,
     }
-    yield f'{{"schema": {dump_value(schema_of("catalog-export"))},\n"exported_at": {dump_value(now)},\n'
+    yield f'{{"schema": {dump_value(EXPORT_SCHEMA)},\n"exported_at": {dump_value(now)},\n'
     yield f'"catalog": {dump_value(head)}'
     sections: list[tuple[str, Iterable[Record]]] = [
         ("roots", map(_root, reading.roots())),
@@ -40,7 +42,7 @@ def export_pieces(reading: Reading, *, now: datetime, with_members: bool) -> Ite
         ("holds", map(_hold, reading.holds())),
         ("leases", map(_lease, reading.leases(now))),
         ("runs", map(_run, reading.runs())),
-        ("measurements", (_measurement(m) for each in artifacts for m in reading.measurements(each.artifact_id))),
+        ("measurements", map(_measurement, reading.all_measurements())),
     ]
     if with_members:
         sections.append(("members", (_member(reading, each) for each in artifacts)))

@@ -25,11 +25,14 @@ def policy_yaml(policy: Policy, *, written: Policy, files: Sequence[str]) -> str
     `written` is what the files alone mean.
     """
     form = _commented(written_form(policy))
-    for section, comments in (("limits", _size_comments(policy.limits)), ("defaults", {})):
-        for key in form[section]:
-            notes = [comments.get(key, ""), _tightening(key, policy, written)]
-            if any(notes):
-                form[section].yaml_add_eol_comment("; ".join(filter(None, notes)), key, column=_COMMENT_COLUMN)
+    limits = form["limits"]
+    for section, remarks in (
+        (form["defaults"], _tightenings(policy, written)),
+        (limits, _both(_sizes(policy.limits), _tightenings(policy, written))),
+        (limits.get("per_day", {}), _sizes_per_day(policy.limits)),
+    ):
+        for key in section.keys() & remarks.keys():
+            section.yaml_add_eol_comment(remarks[key], key, column=_COMMENT_COLUMN)
     yaml = YAML(typ="rt", pure=True)
     yaml.width = _WIDEST
     yaml.indent(mapping=2, sequence=4, offset=2)
@@ -62,25 +65,36 @@ def _changes(policy: Policy, written: Policy) -> list[tuple[str, Any, Any]]:
     return [(name, before, after) for name, before, after in pairs if before != after]
 
 
-def _tightening(key: str, policy: Policy, written: Policy) -> str:
+def _tightenings(policy: Policy, written: Policy) -> Mapping[str, str]:
+    """Return by key of `defaults` or `limits` what the files say where the configuration is stricter."""
+    remarks = {}
     for name, before, _ in _changes(policy, written):
-        if name.removesuffix("_seconds") == key:
-            said = duration_text(before) if isinstance(before, timedelta) else before
-            said = size_text(before) if key == "max_bytes" else said
-            return f"tightened by configuration from {said}"
-    return ""
+        said = duration_text(before) if isinstance(before, timedelta) else before
+        key = name.removesuffix("_seconds")
+        remarks[key] = f"tightened by configuration from {size_text(before) if key == 'max_bytes' else said}"
+    return remarks
 
 
-def _size_comments(limits: Limits) -> Mapping[str, str]:
-    sizes = {"max_bytes": limits.max_bytes, "approval_above": limits.approval_above_bytes}
-    return {key: format_bytes_both(size) for key, size in sizes.items() if size is not None}
+def _sizes(limits: Limits) -> Mapping[str, str]:
+    return _spelt({"max_bytes": limits.max_bytes, "approval_above": limits.approval_above_bytes})
+
+
+def _sizes_per_day(limits: Limits) -> Mapping[str, str]:
+    return _spelt({"max_bytes": limits.max_bytes_per_day})
+
+
+def _spelt(sizes: Mapping[str, int | None]) -> Mapping[str, str]:
+    return {key: format_bytes_both(size_bytes) for key, size_bytes in sizes.items() if size_bytes is not None}
+
+
+def _both(first: Mapping[str, str], second: Mapping[str, str]) -> Mapping[str, str]:
+    return {key: "; ".join(filter(None, (first.get(key), second.get(key)))) for key in first.keys() | second.keys()}
 
 
 def _commented(value: Any) -> Any:
     """Return plain data as ruamel's own containers; what holds no further mapping goes on one line."""
     if isinstance(value, Mapping):
-        mapping = CommentedMap((key, _commented(item)) for key, item in value.items())
-        return mapping
+        return CommentedMap((key, _commented(item)) for key, item in value.items())
     if isinstance(value, list):
         sequence = CommentedSeq(_commented(item) for item in value)
         if not any(isinstance(item, Mapping) for item in value):
@@ -94,10 +108,14 @@ def _number(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
+    """Return a value of the rule set for JSON; a condition that asks nothing is left out, a limit never."""
     if is_dataclass(value):
         named = {field.name: getattr(value, field.name) for field in fields(value) if field.name != "place"}
+        silent = () if isinstance(value, Limits) else (None, "", ())
         return {
-            f"{name}_seconds" if isinstance(item, timedelta) else name: _plain(item) for name, item in named.items()
+            f"{name}_seconds" if isinstance(item, timedelta) else name: _plain(item)
+            for name, item in named.items()
+            if item not in silent
         }
     if isinstance(value, tuple):
         return [_plain(item) for item in value]

@@ -153,11 +153,12 @@ class Search:
         self._seen_bytes += folder.allocated_bytes
         for under_way in self._open:
             under_way.weight.add_folder(folder.allocated_bytes, times, holders)
-        for entry in folder.entries:
-            if entry.type is EntryType.DIRECTORY:
-                self._folder_times[join(folder.relative, entry.name)] = Times(entry.modified_ns, entry.changed_ns)
-                if entry.name == MARKER_DIRECTORY:
-                    self._roots.append(folder.relative)
+
+    def _folder_inside(self, around: bytes, entry: Entry) -> None:
+        """Remember what only the folder around tells of one whose listing follows."""
+        self._folder_times[join(around, entry.name)] = Times(entry.modified_ns, entry.changed_ns)
+        if entry.name == MARKER_DIRECTORY:
+            self._roots.append(around)
 
     def _weigh_files(self, event: FolderSurveyed, folder: Listing) -> None:
         """Add the folder's files to every open find; those with one name are summed up first.
@@ -167,11 +168,13 @@ class Search:
         allocated_bytes = files = modified_ns = changed_ns = read_ns = 0
         holders: list[Holder] = []
         by_inode, regular = self._by_inode, EntryType.FILE
+        folder_itself, member = Belonging.FOLDER, Belonging.MEMBER
         self._entries += len(event.entries)
         for seen, belonging, sighting in event.entries:
-            if belonging is Belonging.FOLDER:
-                continue
             entry = cast("Entry", seen)
+            if belonging is folder_itself:
+                self._folder_inside(folder.relative, entry)
+                continue
             if entry.links > 1:
                 self._weigh_linked(entry)
             else:
@@ -183,7 +186,7 @@ class Search:
                     read_ns = entry.read_ns
                 if entry.inode in by_inode:
                     holders += by_inode[entry.inode]
-            if belonging is not Belonging.MEMBER:
+            if belonging is not member:
                 self._no_member(folder.relative, entry, sighting)
         self._seen_bytes += allocated_bytes
         times = Times(modified_ns, changed_ns, read_ns)

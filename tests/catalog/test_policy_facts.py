@@ -159,7 +159,7 @@ def test_a_run_says_who_made_an_artifact_and_who_still_reads_it(place: Place, wr
 
     found = seen()
 
-    assert (found["draft"].run, found["draft"].run_state) == (f"run-{last.run_id}", RunState.RUNNING)
+    assert (found["draft"].run, found["draft"].run_state) == (str(last.run_id), RunState.RUNNING)
     assert found["states"].input_of_unfinished_run
     assert (found["states"].run, found["states"].run_state) == ("", None)
     with write() as writing:

@@ -10,6 +10,7 @@ import pytest
 
 from artifactctl.catalog import open_catalog
 from artifactctl.domain.artifacts import ArtifactKind
+from artifactctl.inventory.snapshots import open_snapshot
 
 
 def payload(result):
@@ -185,3 +186,19 @@ def test_an_export_keeps_paths_that_are_not_utf_8(stocked):
     (listed,) = [each for each in document["members"] if each["artifact"] == artifact.artifact_id]
     assert base64.b64decode(copy["relative_b64"]) == b"odd-\xff"
     assert base64.b64decode(listed["members"][0]["relative_b64"]) == b"part-\xfe"
+
+
+def test_an_export_can_be_compressed_and_replaces_only_an_earlier_one(stocked):
+    file = stocked.folder / "catalog.json.zst"
+    assert stocked.run("catalog", "export", str(file)).exit_code == 0
+    assert stocked.run("catalog", "export", str(file)).exit_code == 0
+    packed = file.read_bytes()
+    with open_snapshot(bytes(file)) as snapshot:
+        assert {artifact.name for artifact in snapshot.reading.artifacts()} >= {"scratch/map"}
+    file.write_bytes(b"a shard")
+
+    refused = stocked.run("catalog", "export", str(file))
+
+    assert packed.startswith(b"\x28\xb5\x2f\xfd")
+    assert refused.exit_code == 4
+    assert file.read_bytes() == b"a shard"

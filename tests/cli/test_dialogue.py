@@ -6,7 +6,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from artifactctl.cli.dialogue import ConfirmationNeeded, Dialogue
+from artifactctl.cli.dialogue import ConfirmationNeeded, Dialogue, ReasonNeeded
 
 ASKING = """
 import sys
@@ -108,12 +108,18 @@ def test_without_a_terminal_the_flag_is_named(monkeypatch):
 
         with pytest.raises(ConfirmationNeeded) as needed:
             silent.confirm("Create the catalog?")
-        with pytest.raises(ConfirmationNeeded) as reason_needed:
+        with pytest.raises(ReasonNeeded) as reason_needed:
             silent.reason()
+        with pytest.raises(ReasonNeeded) as both_needed:
+            silent.reason(then_confirmed=True)
+        with pytest.raises(ReasonNeeded) as only_the_reason_needed:
+            Dialogue(yes=True, reason=None).reason(then_confirmed=True)
 
-    assert "--yes" in needed.value.remedy
-    assert "--reason" in reason_needed.value.remedy
-    assert needed.value.exit_code == 2
+    assert needed.value.remedy == "add --yes"
+    assert "confirmation" not in reason_needed.value.message
+    assert reason_needed.value.remedy == only_the_reason_needed.value.remedy == "add --reason TEXT"
+    assert both_needed.value.remedy == "add --reason TEXT and --yes, since a confirmation follows"
+    assert (needed.value.exit_code, reason_needed.value.exit_code) == (2, 2)
 
 
 def test_flags_answer_without_a_terminal():

@@ -13,6 +13,7 @@ SUITES = (
     "holding",
     "identities",
     "locks",
+    "losing",
     "markers",
     "observing",
     "purging",

@@ -253,3 +253,24 @@ class PurgeContract:
 
         assert not first.complete
         assert first.errors or first.mismatched
+
+    def test_what_a_purge_has_to_leave_is_named_with_its_place(self, workshop: Workshop) -> None:
+        made = scene(workshop).dump().set_aside()
+        made.host.begin_purge(made.root, made.operation)
+        before = made.host.left_in_purge(made.root, made.operation)
+        content = purging_path(made)
+        workshop.write(content + b"/a-folder/of/somebody", b"theirs")
+        workshop.write(content + b"/rows/shard-1", b"not what was recorded")
+        workshop.write(content + b"/rows/shard-1x", b"late")
+        made.host.purge(made.root, made.operation)
+
+        left = made.host.left_in_purge(made.root, made.operation)
+
+        assert (before.paths, before.count, before.problem) == ((), 0, "")
+        assert left.paths == tuple(content + b"/" + name for name in (b"a-folder", b"rows/shard-1", b"rows/shard-1x"))
+        assert (left.count, left.problem) == (3, "")
+        workshop.remove(content + b"/a-folder")
+        workshop.remove(content + b"/rows/shard-1")
+        workshop.remove(content + b"/rows/shard-1x")
+        assert made.host.left_in_purge(made.root, made.operation).count == 0
+        assert made.host.purge(made.root, made.operation).complete

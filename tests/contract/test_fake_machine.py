@@ -9,6 +9,7 @@ from tests.contract.fake_workshop import FakeWorkshop
 from tests.contract.holding import HolderContract
 from tests.contract.identities import IdentityContract
 from tests.contract.locks import LockContract
+from tests.contract.losing import LossContract
 from tests.contract.markers import MarkerContract
 from tests.contract.observing import ConfinementContract, ObservationContract
 from tests.contract.purging import PurgeContract
@@ -80,6 +81,10 @@ class TestSharedNames(SharedNamesContract):
 
 
 class TestContentLook(ContentLookContract):
+    """Over the fake."""
+
+
+class TestLoss(LossContract):
     """Over the fake."""
 
 

@@ -1,11 +1,14 @@
 """The examples do what they say."""
 
 import os
+import shlex
+import shutil
 import subprocess
 import tomllib
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 
 from artifactctl.configuration.settings import read_settings
 from tests.bench.command_line import CommandLine
@@ -25,6 +28,28 @@ def test_the_pipeline_example_answers_with_a_peak(cli: CommandLine) -> None:
 
     assert done.code in (0, 3), done.stderr
     assert "3776" in done.stdout
+
+
+def test_the_workflow_lints_and_tests_policy_files(cli: CommandLine) -> None:
+    workflow = YAML(typ="safe").load(EXAMPLES / "policy-review.yml")
+    runs = {step.get("name"): step.get("run", "") for step in workflow["jobs"]["review"]["steps"]}
+    shutil.copytree(EXAMPLES.parent / "policies", cli.cwd / "policies")
+
+    for step in ("lint", "test"):
+        done = cli(*shlex.split(runs[step])[1:])
+        assert done.code == 0, done.stderr
+    assert runs["impact"].startswith("artifactctl policy diff ")
+
+
+def test_the_hooks_are_commands_that_take_a_folder(cli: CommandLine) -> None:
+    hooks = YAML(typ="safe").load(EXAMPLES.parent / ".pre-commit-hooks.yaml")
+    shutil.copytree(EXAMPLES.parent / "policies", cli.cwd / "policies")
+
+    assert [hook["id"] for hook in hooks] == ["artifactctl-policy-lint", "artifactctl-policy-test"]
+    for hook in hooks:
+        done = cli(*shlex.split(hook["entry"])[1:], *hook["args"])
+        assert done.code == 0, done.stderr
+        assert hook["pass_filenames"] is False
 
 
 def test_the_configuration_example_is_accepted(tmp_path: Path) -> None:

@@ -106,6 +106,14 @@ class Disk:
         """Whether anything stands at `path`."""
         return self.look(path) is not None
 
+    def leads_somewhere(self, path: bytes) -> bool:
+        """Whether anything is there once links are followed, the last one included."""
+        try:
+            self.find(path, follow_last=True)
+        except OSError:
+            return False
+        return True
+
     def first_link(self, path: bytes) -> bytes | None:
         """Return the first component of `path` that is a symbolic link, the last one included."""
         prefix = b""

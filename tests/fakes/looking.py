@@ -216,7 +216,9 @@ class Looker:
                 for entry in listing.entries:
                     if entry.type is EntryType.SYMLINK:
                         link = posixpath.join(folder, entry.name)
-                        found += [Referrer(link=link, target=t) for t in wanted if self._leads(link, t)]
+                        gone = not self.disk.leads_somewhere(link)
+                        mine = [target for target in wanted if self._leads(link, target)]
+                        found += [Referrer(link=link, target=target, is_dangling=gone) for target in mine]
         return tuple(found), tuple(problems)
 
     def _leads(self, link: bytes, target: bytes) -> bool:

@@ -28,6 +28,7 @@ from artifactctl.hosts.protocol import (
     ManifestNote,
     Marker,
     Placement,
+    PurgeRest,
     PurgeResult,
     PutBack,
     SetAside,
@@ -43,7 +44,7 @@ from tests.fakes.operation import Operation, record_of
 from tests.fakes.own_changes import excused
 from tests.fakes.points import Points
 from tests.fakes.processes import ProcessTable
-from tests.fakes.purge import Purge, begin_purge
+from tests.fakes.purge import Purge, begin_purge, left_in_purge
 from tests.fakes.quarantine import Quarantine
 from tests.fakes.steps import Failure, Kernel, Steps
 from tests.fakes.syscalls import Syscalls
@@ -291,6 +292,16 @@ class FakeMachine:
     def abandon(self, root: Root, operation: str, reason: str) -> None:
         """Journal ABANDONED."""
         self._changing(root).abandon(operation, reason)
+
+    @point
+    def give_up(self, root: Root, operation: str, reason: str) -> None:
+        """Journal LOST."""
+        self._changing(root).give_up(operation, reason)
+
+    @point
+    def left_in_purge(self, root: Root, operation: str) -> PurgeRest:
+        """Return what a begun purge has to leave."""
+        return left_in_purge(self._quarantine(root), operation)
 
     @point
     def put_back(self, root: Root, operation: str, *, to: ManagedPath | None, reason: str) -> PutBack:

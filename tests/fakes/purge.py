@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.operations import JournalEvent
-from artifactctl.hosts.protocol import EntryType, PurgeResult
+from artifactctl.hosts.protocol import EntryType, PurgeRest, PurgeResult
 from tests.fakes.disk import Spot
 from tests.fakes.ledger import ManifestEntry
 from tests.fakes.operation import Operation
@@ -29,6 +29,20 @@ def begin_purge(quarantine: Quarantine, name: str) -> None:
     quarantine.kernel.fsync(posixpath.dirname(operation.folder))
     if operation.event is not JournalEvent.PURGING:
         quarantine.record(name, JournalEvent.PURGING)
+
+
+def left_in_purge(quarantine: Quarantine, name: str) -> PurgeRest:
+    """Return what is not as in the manifest; of a strange folder only its top."""
+    operation = Operation.read(quarantine.ledger, name)
+    manifest, content = operation.manifest(quarantine.ledger), operation.purging_content
+    known = {entry.relative: entry for entry in manifest.members} if manifest is not None else {}
+    strange: list[bytes] = []
+    for relative, spot in members_of(quarantine.disk, content) if quarantine.disk.exists(content) else ():
+        entry = known.get(relative)
+        below = any((relative + b"/").startswith(top + b"/") for top in strange)
+        if not below and (entry is None or not _is_recorded(spot, entry, is_top=not relative)):
+            strange.append(relative)
+    return PurgeRest(paths=tuple(posixpath.join(content, each) for each in strange), count=len(strange))
 
 
 class Purge:

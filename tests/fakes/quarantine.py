@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.identity import ManagedPath
-from artifactctl.domain.operations import JournalEvent
+from artifactctl.domain.operations import FINISHED, JournalEvent
 from artifactctl.hosts.protocol import EntryType, ManifestNote, Placement, PutBack, SetAside
 from tests.fakes.clock import FakeClock
 from tests.fakes.digests import fingerprint
@@ -191,6 +191,18 @@ class Quarantine:
         if self.disk.exists(operation.content):
             raise HostFailure(f"operation {name} was renamed into quarantine: it cannot be abandoned")
         self.record(name, JournalEvent.ABANDONED, reason=reason)
+        self._remove_folder(operation)
+
+    def give_up(self, name: str, reason: str) -> None:
+        """Journal that nothing of it is left anywhere, and remove the folder that held it."""
+        operation = Operation.read(self.ledger, name)
+        if operation.event in FINISHED:
+            raise HostFailure(f"operation {name} is {operation.event.value} already")
+        begun = operation.event in (JournalEvent.PURGE_INTENDED, JournalEvent.PURGING)
+        at_home = not begun and operation.matches(self.disk.look(operation.original)) is True
+        if at_home or any(self.disk.exists(path) for path in (operation.content, operation.purging_folder)):
+            raise HostFailure(f"operation {name} is not lost: it is there")
+        self.record(name, JournalEvent.LOST, reason=reason)
         self._remove_folder(operation)
 
     def _remove_folder(self, operation: Operation) -> None:

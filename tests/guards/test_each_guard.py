@@ -21,7 +21,7 @@ from artifactctl.domain.observation import (
 )
 from artifactctl.domain.verdicts import Verdict, may_remove
 from artifactctl.guards import HARD, WAIVABLE, evaluate, standard_guards
-from artifactctl.guards.candidate import Dependent, Recipe, RecipeInput, Successor
+from artifactctl.guards.candidate import Dependent, Recipe, RecipeInput, RemovedChild, Successor
 from artifactctl.policy.ruleset import Matcher, Place, Protect, Relation, RequireSuccessor
 from tests.builders import (
     NOON,
@@ -61,6 +61,7 @@ def from_inputs(*inputs: RecipeInput, complete: bool = True) -> Recipe:
 
 
 CORPUS = RecipeInput(name="corpus", role=LineageRole.EXTRACTED_FROM, living=True, in_same_plan=False)
+REMOVED = RemovedChild(name="hidden-older")
 NEXT = Successor(name="hidden-new", kind=ArtifactKind.HIDDEN_STATES, living=True, verified=True, in_same_plan=False)
 WHAT_SUPERSEDES_IT = RequireSuccessor(relation=Relation(roles=(LineageRole.SUPERSEDES,)), verified=True)
 A_DRAFT = RequireSuccessor(relation=Relation(kinds=(ArtifactKind.DRAFT_MODEL,)), verified=True)
@@ -93,6 +94,13 @@ CASES: list[tuple[str, str, dict[str, Any], dict[str, Any], Verdict]] = [
         "a link from a sibling",
         {},
         {"referrers": (Referrer(link=b"/data/latest", target=b"/data/hidden-old"),)},
+        B,
+    ),
+    (
+        "not_referenced",
+        "a link to nothing in its place",
+        {},
+        {"referrers": (Referrer(link=b"/data/latest", target=b"/data/hidden-old", is_dangling=True),)},
         B,
     ),
     ("not_referenced", "a folder unread", {}, {"referrer_problems": ("/data/private",)}, U),
@@ -210,7 +218,8 @@ CASES: list[tuple[str, str, dict[str, Any], dict[str, Any], Verdict]] = [
     ("recoverable", "an unverified successor", {**ALONE, "successor": replace(NEXT, verified=False)}, {}, B),
     ("recoverable", "a successor that is gone", {**ALONE, "successor": replace(NEXT, living=False)}, {}, B),
     ("recoverable", "a successor going too", {**ALONE, "successor": replace(NEXT, in_same_plan=True)}, {}, B),
-    ("recoverable", "the only input of something removed", {"rebuilt_from_this": ("hidden-older",)}, {}, B),
+    ("recoverable", "the only input of something removed", {"rebuilt_from_this": (REMOVED,)}, {}, B),
+    ("recoverable", "and that is replaced", {"rebuilt_from_this": (replace(REMOVED, replaced_by="new"),)}, {}, C),
     ("recoverable", "an unconfirmed lineage", {"lineage_trusted": False}, {}, B),
     ("successor_verified", "not asked for", {}, {}, C),
     ("successor_verified", "asked for, none", {"required_successor": WHAT_SUPERSEDES_IT}, {}, B),

@@ -9,8 +9,8 @@ from tests.house.sources import modules, text_of, tracked_files
 
 TOP_LEVEL = words(
     """
-    .ci .gitignore .ruff.toml CHANGELOG.md LICENSE Makefile README.md artifactctl examples extract migrations policies
-    pyproject.toml setup.cfg tests train
+    .ci .gitignore .pre-commit-hooks.yaml .ruff.toml CHANGELOG.md LICENSE Makefile README.md artifactctl examples
+    extract migrations policies pyproject.toml setup.cfg tests train
     """
 )
 

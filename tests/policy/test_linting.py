@@ -1,15 +1,19 @@
 """What lint finds, and exactly where."""
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from artifactctl.domain.artifacts import ArtifactKind
 from artifactctl.policy.facts import CatalogueView
 from artifactctl.policy.findings import Code, Finding, Level
-from artifactctl.policy.linting import SiteLimits, Surroundings, lint
+from artifactctl.policy.linting import SiteLimits, Surroundings
+from artifactctl.policy.linting import lint as lint_read
+from artifactctl.policy.reading import read_policy
 from tests.builders import NOON
 from tests.policy.worlds import facts, view
 from tests.policy.written import DESIGN_EXAMPLE, policy_text
@@ -18,12 +22,17 @@ BROKEN = sorted((Path(__file__).parent / "broken").glob("*.yaml"))
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
 
 
-def found(text: str, **arguments: object) -> list[Finding]:
+def lint(files: Sequence[tuple[str, str | bytes]], **arguments: Any) -> tuple[Finding, ...]:
+    """Return what lint says of the files."""
+    return lint_read(read_policy(files), **arguments)
+
+
+def found(text: str, **arguments: Any) -> list[Finding]:
     """Return what lint says of one file called p.yaml."""
-    return list(lint([("p.yaml", text)], now=NOW, **arguments))  # type: ignore[arg-type]
+    return list(lint([("p.yaml", text)], now=NOW, **arguments))
 
 
-def codes(text: str, **arguments: object) -> list[str]:
+def codes(text: str, **arguments: Any) -> list[str]:
     """Return `CODE LINE:COLUMN` of each finding."""
     return [f"{item.code} {item.place.line}:{item.place.column}" for item in found(text, **arguments)]
 

@@ -10,8 +10,10 @@ from artifactctl.configuration.policy_files import shipped_default
 from artifactctl.domain.artifacts import ArtifactKind, LineageRole, RunState
 from artifactctl.domain.errors import ExitCode, UsageError
 from artifactctl.policy.findings import PolicyUnusable
-from artifactctl.policy.reading import load_policy
+from artifactctl.policy.linting import lint
+from artifactctl.policy.reading import load_policy, read_policy
 from artifactctl.policy.ruleset import Action, Keep, KeepBest, KeepEvery, KeepLast, MetricMode, Relation
+from tests.builders import NOON
 from tests.policy.written import DESIGN_EXAMPLE, policy_text
 
 TIB = 1 << 40
@@ -128,7 +130,10 @@ def test_of_several_files_the_strictest_limit_and_the_longest_wait_hold() -> Non
 
 @given(st.permutations(sorted(FILES)))
 def test_the_order_in_which_files_are_handed_in_does_not_matter(names: list[str]) -> None:
-    assert load_policy([(name, FILES[name]) for name in names]) == load_policy(sorted(FILES.items()))
+    files = [(name, FILES[name]) for name in names]
+
+    assert load_policy(files) == load_policy(sorted(FILES.items()))
+    assert lint(read_policy(files), now=NOON) == lint(read_policy(sorted(FILES.items())), now=NOON)
 
 
 @given(st.sets(st.sampled_from(sorted(FILES)), min_size=1), st.sampled_from(sorted(FILES)))

@@ -8,6 +8,7 @@ import pytest
 
 from artifactctl.configuration.policy_files import shipped_default
 from artifactctl.policy.linting import lint
+from artifactctl.policy.reading import read_policy
 from artifactctl.policy.testing import checked_policy, run_tests
 from tests.bench.sandbox import CHECKOUT
 from tests.builders import NOON
@@ -25,7 +26,7 @@ def test_there_are_the_three_that_are_promised() -> None:
 
 @pytest.mark.parametrize("texts", SETS, ids=NAMES)
 def test_lint_finds_nothing_even_where_tests_are_required(texts: list[tuple[str, bytes]]) -> None:
-    assert lint(texts, now=NOON, require_tests=True) == ()
+    assert lint(read_policy(texts), now=NOON, require_tests=True) == ()
 
 
 @pytest.mark.parametrize("texts", SETS, ids=NAMES)

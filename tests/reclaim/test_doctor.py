@@ -1,11 +1,17 @@
 """What doctor finds and repairs."""
 
+import pytest
+
+from artifactctl import audit
 from artifactctl.domain.artifacts import ReplicaState
+from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.identity import ManagedPath
-from artifactctl.domain.operations import StepOutcome
+from artifactctl.domain.operations import JournalEvent, StepOutcome
 from artifactctl.hosts.protocol import ManifestNote
+from artifactctl.inventory.roots import forget_root
 from artifactctl.policy.layering import NOTHING_MAY_GO
-from artifactctl.reclaim import examining
+from artifactctl.reclaim import applying, examining
+from artifactctl.reclaim.quarantined import meant_by
 from tests.fakes.steps import Killed
 from tests.reclaim.ground import ROOT_PATH, Ground
 
@@ -124,5 +130,108 @@ def test_a_purge_that_cannot_be_completed_is_not_called_done_and_names_what_is_l
     assert [step.outcome for step in result.steps] == [StepOutcome.FAILED]
     assert said == ()
     assert any("late" in sentence for sentence in ground.said)
-    assert [finding.object for finding in examining.examine(ground.workplace)] == ["operation op1-1"]
+    [finding] = examining.examine(ground.workplace)
+    assert (finding.object, finding.repairable) == ("operation op1-1", False)
+    assert late.decode() in finding.what
+    assert "quarantine purge op1-1" in finding.remedy
     assert ground.machine.disk.exists(late)
+
+
+@pytest.mark.parametrize("way", ["quarantine purge", "doctor --repair"])
+def test_a_purge_that_a_late_file_stopped_is_completed_when_that_was_moved_out(ground: Ground, way: str) -> None:
+    ground.quarantine("hidden-old")
+    late = ROOT_PATH + b"/.artifactctl/quarantine/op1-1.purging/content/late"
+    ground.machine.points.after_call("begin_purge", lambda: ground.machine.do.write(late, b"late"))
+    ground.purge()
+    ground.machine.do.rename(late, ROOT_PATH + b"/late")
+
+    [waiting] = examining.examine(ground.workplace)
+    if way == "quarantine purge":
+        with ground.catalog.reading() as reading:
+            items = meant_by(reading, ["hidden-old"], here=b"/", to_purge=True)
+        [step] = applying.purge(ground.workplace, items, reason="old").steps
+        assert (step.outcome, step.detail) == (StepOutcome.PURGED, "")
+        assert step.measured_freed_bytes is not None
+    else:
+        assert len(examining.repair(ground.workplace)) == 1
+
+    assert waiting.repairable
+    assert ground.state("hidden-old") is ReplicaState.GONE
+    assert examining.examine(ground.workplace) == ()
+    with ground.catalog.reading() as reading:
+        events = audit.newest(reading.connection, 50)
+    assert AuditAction.PURGE_DONE in {event.entry.action for event in events}
+    assert ground.machine.disk.exists(ROOT_PATH + b"/late")
+
+
+def taken_away(ground: Ground) -> bytes:
+    """Set `hidden-old` aside and move it out of the quarantine by hand; returns where it lay."""
+    ground.quarantine("hidden-old")
+    [aside] = ground.aside()
+    [record] = ground.machine.operations(aside.replica.root)
+    placed = ROOT_PATH + b"/" + record.placed
+    ground.machine.do.rename(placed, ROOT_PATH + b"/somewhere")
+    return placed
+
+
+def test_what_vanished_from_quarantine_is_recorded_as_missing_once_a_person_confirms_it(ground: Ground) -> None:
+    taken_away(ground)
+
+    [finding] = examining.examine(ground.workplace)
+    unasked = examining.repair(ground.workplace)
+    state_unasked = ground.state("hidden-old")
+    said = examining.give_up(ground.workplace, examining.lost(ground.workplace))
+
+    assert "neither at its place nor in quarantine" in finding.what
+    assert (unasked, state_unasked) == ((), ReplicaState.QUARANTINED)
+    assert len(said) == 1
+    assert ground.state("hidden-old") is ReplicaState.MISSING
+    assert examining.examine(ground.workplace) == ()
+    with ground.catalog.reading() as reading:
+        [event] = audit.newest(reading.connection, 1)
+        [operation] = reading.operations(root_id="root-1")
+    assert (event.entry.action, event.entry.artifact) == (AuditAction.RECOVER_LOST, "hidden-old")
+    assert operation.state is JournalEvent.LOST
+    forget_root(ground.machine, ground.catalog, "data", now=ground.now(), actor="ada@node-1")
+
+
+def test_what_turns_up_again_before_it_was_given_up_is_not_lost(ground: Ground) -> None:
+    placed = taken_away(ground)
+    items = examining.lost(ground.workplace)
+    ground.machine.do.rename(ROOT_PATH + b"/somewhere", placed)
+
+    assert examining.give_up(ground.workplace, items) == ()
+    assert examining.examine(ground.workplace) == ()
+    assert ground.state("hidden-old") is ReplicaState.QUARANTINED
+
+
+def test_a_partly_emptied_quarantine_is_not_lost(ground: Ground) -> None:
+    ground.quarantine("hidden-old")
+    [aside] = ground.aside()
+    [record] = ground.machine.operations(aside.replica.root)
+    ground.machine.do.unlink(ROOT_PATH + b"/" + record.placed + b"/shard-0")
+
+    assert examining.lost(ground.workplace) == ()
+    assert [step.outcome for step in ground.purge().steps] == [StepOutcome.REFUSED]
+    assert [step.outcome for step in ground.restore().steps] == [StepOutcome.RESTORED]
+
+
+def test_something_else_in_its_place_is_neither_lost_nor_taken_for_it(ground: Ground) -> None:
+    placed = taken_away(ground)
+    ground.machine.do.mkdir(placed)
+
+    [finding] = examining.examine(ground.workplace)
+
+    assert examining.lost(ground.workplace) == ()
+    assert not finding.repairable
+    assert placed.decode() in finding.what
+
+
+def test_a_crash_between_journal_and_catalog_leaves_it_missing_after_the_next_repair(ground: Ground) -> None:
+    taken_away(ground)
+    ground.machine.give_up(ground.root, "op1-1", "confirmed")
+
+    examining.repair(ground.workplace)
+
+    assert ground.state("hidden-old") is ReplicaState.MISSING
+    assert examining.examine(ground.workplace) == ()

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from artifactctl import audit
-from artifactctl.domain.artifacts import LineageRole, ReplicaState
+from artifactctl.domain.artifacts import ArtifactKind, LineageRole, ReplicaState, VerifyLevel
 from artifactctl.domain.errors import ExitCode, HostFailure, Refused
 from artifactctl.domain.observation import HolderKind
 from artifactctl.domain.operations import StepOutcome
@@ -350,3 +350,78 @@ def test_two_operators_with_overlapping_plans_apply_each_step_once(ground: Groun
     assert outcomes(done) == [StepOutcome.QUARANTINED]
     assert outcomes(late) == [StepOutcome.REFUSED]
     assert ground.state("hidden-old") is ReplicaState.QUARANTINED
+
+
+@pytest.mark.parametrize(
+    ("anew", "says", "purged"),
+    [
+        (b"", b"hidden-old", False),
+        (b"shard-7", b"hidden-old", True),
+        (b"shard-0", b"hidden-old/shard-0", True),
+        (b"shard-7", b"hidden-old/shard-0", False),
+        (b"shard-7", ROOT_PATH + b"/.artifactctl/quarantine/op1-1/content/shard-0", False),
+        (b"", ROOT_PATH + b"/.artifactctl/quarantine/op1-1/content", False),
+        (b"", ROOT_PATH + b"/.artifactctl/quarantine/op1-1", False),
+    ],
+    ids=[
+        "to its old path, where nothing is",
+        "to its old path, which was made anew",
+        "to a member that was made anew",
+        "to a member that the new one lacks",
+        "to a member in quarantine",
+        "into the quarantine",
+        "to the folder that holds it there",
+    ],
+)
+def test_a_link_blocks_a_purge_when_it_means_the_bytes_in_quarantine(
+    ground: Ground, anew: bytes, says: bytes, purged: bool
+) -> None:
+    ground.quarantine("hidden-old")
+    if anew:
+        ground.machine.do.mkdir(ROOT_PATH + b"/hidden-old")
+        ground.machine.do.write(ROOT_PATH + b"/hidden-old/" + anew, b"new data")
+    ground.machine.do.symlink(says, ROOT_PATH + b"/latest")
+
+    [step] = ground.purge().steps
+
+    blocking = [item for item in step.evidence if not item.permits_removal]
+    assert step.outcome is (StepOutcome.PURGED if purged else StepOutcome.REFUSED)
+    assert [item.guard for item in blocking] == ([] if purged else ["not_referenced"])
+    assert all("/data/latest" in item.reason for item in blocking)
+    if not purged:
+        ground.machine.do.unlink(ROOT_PATH + b"/latest")
+        assert [step.outcome for step in ground.purge().steps] == [StepOutcome.PURGED]
+    assert ground.machine.disk.exists(ROOT_PATH + b"/hidden-old") is bool(anew)
+
+
+@pytest.mark.parametrize("what", ["as it was verified", "never verified", "changed since", "open for writing", "gone"])
+def test_the_last_input_of_something_removed_may_go_only_while_what_replaced_that_is_proven_on_disk(
+    ground: Ground, what: str
+) -> None:
+    ground.artifact("responses", kind=ArtifactKind.RESPONSE_SET)
+    ground.link("corpus", "responses", LineageRole.MERGED_FROM)
+    ground.artifact("hidden-new")
+    ground.supersede("hidden-old", "hidden-new")
+    ground.verify("hidden-new")
+    ground.quarantine("hidden-old")
+    assert [step.outcome for step in ground.purge().steps] == [StepOutcome.PURGED]
+    shard = ROOT_PATH + b"/hidden-new/shard-0"
+    if what == "never verified":
+        replica = ground.replica("hidden-new")
+        with ground.catalog.writing("ada@node-1", ground.now()) as writing:
+            writing.set_verified(replica.replica_id, VerifyLevel.HEADERS, "", ok=False)
+    elif what == "changed since":
+        ground.machine.do.write(shard, b"y" * 5000)  # of the same size: the members still agree
+    elif what == "open for writing":
+        ground.machine.processes.hold(shard, writes=True)
+    elif what == "gone":
+        ground.machine.do.unlink(shard)
+
+    [step, *rest] = [*ground.plan("corpus").steps, *ground.plan("corpus").refused]
+
+    blocking = [(item.guard, item.reason) for item in step.evidence if not item.permits_removal]
+    assert rest == []
+    if what == "as it was verified":
+        assert blocking == []
+    else:
+        assert blocking == [("recoverable", "hidden-old, already removed, could be built again only from it")]

@@ -15,7 +15,7 @@ from artifactctl.inventory.acting import Acting
 from artifactctl.inventory.candidates import trust_here
 from artifactctl.inventory.catalog_heads import HEAD_TOPIC, head_seen_by, note_heads, roots_ahead
 from artifactctl.inventory.giving_up import reclaim_candidates
-from artifactctl.inventory.holding import NotMirrored, add_hold, release_holds
+from artifactctl.inventory.holding import RootUnwritable, add_hold, release_holds
 from artifactctl.inventory.mirrored_holds import read_holds
 from artifactctl.reclaim import examining
 from artifactctl.reclaim.confirming import awaiting, confirm
@@ -124,7 +124,7 @@ def test_a_released_hold_does_not_stay_in_the_root(ground: Ground) -> None:
 def test_a_damaged_list_of_holds_is_not_written_over(ground: Ground) -> None:
     ground.machine.mirror(ROOT_PATH, "holds", b"not JSON")
 
-    with pytest.raises(NotMirrored, match="what they kept is not known"):
+    with pytest.raises(RootUnwritable, match="what they kept is not known"):
         hold(ground, "corpus", "wait")
 
     assert ground.machine.read_mirror(ROOT_PATH, "holds") == b"not JSON"
@@ -171,9 +171,10 @@ def test_what_a_newer_catalog_set_aside_is_taken_in_and_never_purged(ground: Gro
     assert [step.outcome for step in ground.purge().steps] == [StepOutcome.REFUSED]
 
 
-def test_a_head_that_cannot_be_read_counts_as_an_older_copy(ground: Ground) -> None:
+@pytest.mark.parametrize("content", [b"not JSON", b"[]", b'{"catalog_id": "", "epoch": 1, "event": -1, "hash": ""}'])
+def test_a_head_that_cannot_be_read_counts_as_an_older_copy(ground: Ground, content: bytes) -> None:
     hold(ground, "corpus", "wait")
-    ground.machine.mirror(ROOT_PATH, HEAD_TOPIC, b"not JSON")
+    ground.machine.mirror(ROOT_PATH, HEAD_TOPIC, content)
 
     refused = ground.plan("hidden-old").refused
     confirmed(ground)

@@ -16,7 +16,7 @@ from artifactctl.domain.ledger import Taken
 from artifactctl.domain.plans import Bound, ReclaimPlan, canonical_json
 from artifactctl.domain.sharing import SharedInode
 from artifactctl.guards import standard_guards
-from artifactctl.guards.candidate import Recipe, RecipeInput, Successor
+from artifactctl.guards.candidate import Recipe, RecipeInput, RemovedChild, Successor
 from artifactctl.policy.ruleset import Matcher, Protect, Relation, RequireSuccessor
 from artifactctl.reclaim.bounds import Past
 from artifactctl.reclaim.planfile import PlanEdited, plan_from_text, plan_to_json
@@ -171,6 +171,17 @@ def test_bytes_that_two_steps_share_are_counted_once_with_the_later_one() -> Non
 
     assert [step.expected_freed_bytes for step in together.steps] == [1000, 5096]
     assert kept_outside.expected_freed_bytes == 1000
+
+
+def test_what_replaces_a_removed_thing_replaces_nothing_when_it_goes_in_the_same_plan() -> None:
+    removed = RemovedChild(name="older", replaced_by="b")
+    corpus = subject("a", rebuilt_from_this=(removed,))
+
+    alone, together = plan_for(corpus), plan_for(corpus, subject("b", number=2))
+
+    assert [step.name for step in alone.steps] == ["a"]
+    assert [step.name for step in together.steps] == ["b"]
+    assert [(item.name, [e.guard for e in item.blocking]) for item in together.refused] == [("a", ["recoverable"])]
 
 
 @given(data=st.data())

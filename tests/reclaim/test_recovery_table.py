@@ -12,7 +12,9 @@ from tests.builders import FINGERPRINT, NOON
 E = JournalEvent
 
 
-def found(event: JournalEvent, *, home: bool = False, aside: bool = False, purging: bool = False) -> OperationRecord:
+def found(
+    event: JournalEvent, *, home: bool = False, aside: bool = False, purging: bool = False, strange: bool = False
+) -> OperationRecord:
     return OperationRecord(
         operation="op-1",
         event=event,
@@ -27,7 +29,7 @@ def found(event: JournalEvent, *, home: bool = False, aside: bool = False, purgi
         at_original=home,
         original_matches=True if home else None,
         in_quarantine=aside,
-        quarantine_matches=True if aside else None,
+        quarantine_matches=not strange if aside else None,
         in_purging=purging,
         manifest_intact=True,
     )
@@ -38,11 +40,16 @@ def found(event: JournalEvent, *, home: bool = False, aside: bool = False, purgi
     [
         (found(E.INTENDED, home=True), Action.ABANDON),
         (found(E.INTENDED, aside=True), Action.SECOND_LOOK),
-        (found(E.INTENDED), Action.REPORT_LOST),
+        (found(E.INTENDED), Action.GIVE_UP_LOST),
         (found(E.RENAMED, aside=True), Action.SECOND_LOOK),
         (found(E.RENAMED, home=True), Action.ABANDON),
         (found(E.QUARANTINED, aside=True), Action.NOTHING),
-        (found(E.QUARANTINED), Action.REPORT_LOST),
+        (found(E.QUARANTINED), Action.GIVE_UP_LOST),
+        (found(E.QUARANTINED, aside=True, strange=True), Action.REPORT_FOREIGN),
+        (found(E.KEPT), Action.GIVE_UP_LOST),
+        (found(E.LOST), Action.NOTHING),
+        (found(E.LOST, home=True), Action.NOTHING),
+        (found(E.LOST, aside=True), Action.REPORT_FOREIGN),
         (found(E.KEPT, aside=True), Action.NOTHING),
         (found(E.RESTORE_INTENDED, aside=True), Action.FINISH_RESTORE),
         (found(E.RESTORE_INTENDED, home=True), Action.RECORD_RESTORED),
@@ -50,7 +57,7 @@ def found(event: JournalEvent, *, home: bool = False, aside: bool = False, purgi
         (found(E.PURGE_INTENDED, aside=True), Action.BACK_TO_QUARANTINE),
         (found(E.PURGE_INTENDED, purging=True), Action.COMPLETE_PURGE),
         (found(E.PURGING, purging=True), Action.COMPLETE_PURGE),
-        (found(E.PURGING), Action.RECORD_PURGED),
+        (found(E.PURGING), Action.GIVE_UP_LOST),
         (found(E.PURGED), Action.NOTHING),
         (found(E.PURGED, purging=True), Action.COMPLETE_PURGE),
         (found(E.ABANDONED, home=True), Action.NOTHING),

@@ -12,6 +12,7 @@ from tests.contract.holding import HolderContract
 from tests.contract.identities import IdentityContract
 from tests.contract.local_workshop import LocalWorkshop, local_workshop
 from tests.contract.locks import LockContract
+from tests.contract.losing import LossContract
 from tests.contract.markers import MarkerContract
 from tests.contract.observing import ConfinementContract, ObservationContract
 from tests.contract.purging import PurgeContract
@@ -93,6 +94,10 @@ class TestSharedNames(SharedNamesContract):
 
 
 class TestContentLook(ContentLookContract):
+    """Over this machine."""
+
+
+class TestLoss(LossContract):
     """Over this machine."""
 
 

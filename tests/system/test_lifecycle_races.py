@@ -305,3 +305,25 @@ def test_a_hold_that_comes_after_a_purge_has_begun_is_refused_and_not_promised(s
     assert late.code == 4
     assert "cannot be kept any more: it is purging" in late.stderr
     assert site("hold", "add", "vol/old", "--reason", "wait").code == 4
+
+
+def test_a_link_to_a_path_that_was_made_anew_does_not_keep_the_quarantined_one(site: Site) -> None:
+    name = site.superseded("old")
+    site.set_aside(name)
+    latest = site.root / "latest"
+    latest.symlink_to("old")
+    dangling = site("quarantine", "purge", name, "--yes", "--json")
+    site.dump("old")
+    content = picture(site.root / "old")
+    (inside,) = site.content_in_quarantine()
+    reaching = site.root / "reaching"
+    reaching.symlink_to(inside / "shard-00000.safetensors")
+    reached = site("quarantine", "purge", name, "--yes", "--json")
+    reaching.unlink()
+
+    site.done("quarantine", "purge", name, "--yes")
+
+    assert (dangling.code, reached.code) == (4, 4)
+    assert "nothing is now" in blocking(dangling.json()["steps"][0]["evidence"])["not_referenced"]
+    assert "reaching" in blocking(reached.json()["steps"][0]["evidence"])["not_referenced"]
+    assert picture(latest.resolve()) == content

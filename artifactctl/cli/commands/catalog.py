@@ -50,7 +50,10 @@ def restore(wiring: Wiring, file: bytes) -> None:
 @click.option("--members", is_flag=True, help="With every member file of every artifact; can be very large.")
 @pass_wiring
 def export(wiring: Wiring, file: bytes, *, members: bool) -> None:
-    """Write what the catalog knows as one JSON document, replacing an earlier one."""
+    """Write what the catalog knows as one JSON document, compressed for FILE.zst, replacing an earlier one.
+
+    It takes the catalog's place on another machine: `artifactctl policy diff OLD NEW --snapshot FILE`.
+    """
     from artifactctl.cli.saving import save_stream
     from artifactctl.report.catalog_export import export_pieces
 

@@ -8,7 +8,9 @@ from artifactctl.domain.errors import ExitCode
 
 
 @click.command("doctor", cls=Command)
-@click.option("--repair", is_flag=True, help="Finish what was interrupted; confirm a restored catalog.")
+@click.option(
+    "--repair", is_flag=True, help="Finish what was interrupted; confirm a restored catalog, or what is lost."
+)
 @pass_wiring
 def doctor(wiring: Wiring, *, repair: bool) -> None:
     """Compare catalog and disk, and explain unfinished operations; exits 3 when something is wrong.
@@ -18,13 +20,13 @@ def doctor(wiring: Wiring, *, repair: bool) -> None:
     """
     from artifactctl.cli.policy_choice import policy_if_readable
     from artifactctl.cli.reclaiming import workplace_of
-    from artifactctl.cli.restoring import confirm_catalog
+    from artifactctl.cli.restoring import confirm_catalog, confirm_lost
     from artifactctl.reclaim import examining
     from artifactctl.report.doctor import doctor_document, doctor_payload
 
     work = workplace_of(wiring, policy=policy_if_readable(wiring))
     confirmed = confirm_catalog(wiring, work) if repair else ()
-    repaired = (*confirmed, *examining.repair(work)) if repair else ()
+    repaired = (*confirmed, *examining.repair(work), *confirm_lost(wiring, work)) if repair else ()
     findings = examining.examine(work)
     wiring.output.answer(
         "doctor",

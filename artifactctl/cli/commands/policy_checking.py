@@ -8,7 +8,7 @@ from artifactctl.cli.shared_options import Command
 from artifactctl.cli.wiring import Wiring, pass_wiring
 from artifactctl.domain.errors import ExitCode, UsageError
 
-FILES = click.argument("files", metavar="[FILE...]", nargs=-1)
+FILES = click.argument("files", metavar="[FILE...]", nargs=-1, type=click.Path())
 
 
 @click.command("lint", cls=Command, formats=("text", "json", "github", "sarif"))
@@ -16,18 +16,22 @@ FILES = click.argument("files", metavar="[FILE...]", nargs=-1)
 @click.option("--require-tests", is_flag=True, help="A rule or protect without a test is an error, not a warning.")
 @pass_wiring
 def lint(wiring: Wiring, files: tuple[str, ...], *, require_tests: bool) -> None:
-    """Say what is wrong with policy files, each with its place; exits 3 when there are errors."""
+    """Say what is wrong with policy files, each with its place; exits 3 when there are errors.
+
+    With --catalog the files are also held against what is there: what they match, and how long restores took.
+    """
     from artifactctl.cli.policy_words import named_or_in_force
     from artifactctl.cli.policy_world import lint_surroundings
     from artifactctl.policy.linting import lint as find
+    from artifactctl.policy.reading import read_policy
     from artifactctl.report.json_values import dump_value
     from artifactctl.report.policy_lint import errors_among, finding_lines, github_lines, lint_payload, lint_summary
     from artifactctl.report.sarif import sarif_log
 
-    texts = named_or_in_force(wiring, files)
-    names = [name for name, _ in texts]
-    surroundings = lint_surroundings(wiring, named=bool(files))
-    findings = find(texts, now=wiring.now(), require_tests=require_tests, surroundings=surroundings)
+    read = read_policy(named_or_in_force(wiring, files))
+    names = [file.name for file in read.files]
+    surroundings = lint_surroundings(wiring, read.policy, named=bool(files))
+    findings = find(read, now=wiring.now(), require_tests=require_tests, surroundings=surroundings)
     if wiring.output.format_name == "sarif":
         wiring.output.data(dump_value(sarif_log(findings), indent=2))
     elif wiring.output.format_name == "github":

@@ -115,7 +115,10 @@ class ReferrerLook:
             if any(lies_at_or_below(link, name) for name in target.names):
                 continue
             if any(lies_at_or_below(place, name) for place in places for name in target.names):
-                self.found.append({"link": os.fsdecode(link), "target": os.fsdecode(target.given)})
+                dangling = not os.path.exists(link)  # also where it cannot be followed
+                self.found.append(
+                    {"link": os.fsdecode(link), "target": os.fsdecode(target.given), "is_dangling": dangling}
+                )
 
     def _is_under_roots(self, path: bytes) -> bool:
         return any(lies_at_or_below(path, root) for root in self._roots)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import zlib
-from typing import Callable, Iterator, List, NamedTuple, Optional
+from typing import Callable, Iterator, List, NamedTuple, Optional, Union
 
 from artifactctl.hosts.probe import durable, places
 from artifactctl.hosts.probe.failures import ManifestDamaged
@@ -91,13 +91,22 @@ def matches(member: Member, status: FileStatus) -> bool:
     Folders change in size and time while they are emptied, the change time of a file while other names of it go: only
     where the filesystem reports no birth time does the change time of a file with one name have to stand in.
     """
-    if kind_of(status) != member.kind or status.inode != member.inode or status.birth_ns != member.birth_ns:
+    return kind_of(status) == member.kind and _is_same(member, status)
+
+
+def agrees(member: Member, found: Member) -> bool:
+    """The same for what a walk found."""
+    return found.kind == member.kind and _is_same(member, found)
+
+
+def _is_same(member: Member, seen: "Union[FileStatus, Member]") -> bool:
+    if seen.inode != member.inode or seen.birth_ns != member.birth_ns:
         return False
     if member.kind == "d":
         return True
-    if status.size != member.size or status.modified_ns != member.modified_ns:
+    if seen.size != member.size or seen.modified_ns != member.modified_ns:
         return False
-    return member.birth_ns is not None or member.links > 1 or status.changed_ns == member.changed_ns
+    return member.birth_ns is not None or member.links > 1 or seen.changed_ns == member.changed_ns
 
 
 class _Writer:

@@ -199,7 +199,10 @@ def read_marker(top: int) -> Tuple[Optional[Wire], str]:
         return None, f"root.json is not JSON: {error}"
     if not isinstance(marker, dict):
         return None, "root.json holds no object"
-    private = kernel.open_beneath(top, places.PRIVATE)
+    try:
+        private = kernel.open_beneath(top, places.PRIVATE)
+    except OSError as error:
+        return None, describe(error, places.PRIVATE)
     try:
         return {**marker, "subvolume": marked.subvolume_of(private, marker)}, ""
     finally:

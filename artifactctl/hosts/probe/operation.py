@@ -12,7 +12,7 @@ from artifactctl.hosts.probe.kernel import FileStatus
 from artifactctl.hosts.probe.rootfolder import RootFolder, closing, open_private_folder
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-FINISHED = ("restored", "purged", "abandoned")
+FINISHED = ("restored", "purged", "abandoned", "lost")
 INTENT_FIELDS = (
     "relative",
     "sibling",
@@ -163,14 +163,20 @@ def open_sibling(root: RootFolder, known: Known) -> int:
 
 
 def content_of(root: RootFolder, known: Known) -> "Tuple[Optional[Standing], bool]":
-    """Return (what lies in an operation's quarantine, whether its folder is `.purging`)."""
+    """Return (what lies in an operation's quarantine, whether its folder is `.purging`).
+
+    A sibling folder keeps its content also when somebody removed the operation's own folder.
+    """
+    purging = False
     try:
         folder_fd, purging = open_operation_folder(root, places.operation_folder(known.operation))
     except FileNotFoundError:
-        return None, False
-    with closing(folder_fd):
         if not known.intent["sibling"]:
-            return found_at(folder_fd, places.CONTENT), purging
+            return None, False
+    else:
+        with closing(folder_fd):
+            if not known.intent["sibling"]:
+                return found_at(folder_fd, places.CONTENT), purging
     try:
         holding_fd = open_sibling(root, known)
     except (FileNotFoundError, NotADirectoryError):

@@ -45,7 +45,10 @@ def put_back(root: RootFolder, name: str, *, to: Optional[bytes], reason: str) -
     try:
         folder_fd, purging = operation.open_folder()
     except FileNotFoundError:
-        return _complete(operation, relative)
+        if operation.content() is None:
+            return _complete(operation, relative)
+        folder_fd = os.dup(root.quarantine_fd)  # the content is in the sibling folder, which is opened by itself
+        purging = False
     with closing(folder_fd):
         if purging:
             return "purging"

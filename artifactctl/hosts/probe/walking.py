@@ -10,6 +10,7 @@ from artifactctl.hosts.probe import folders, mounts, places
 from artifactctl.hosts.probe.folders import FolderStack, MountCrossed
 
 ENTRIES_PER_PART = 10_000
+_LETTERS = {stat.S_IFREG: "f", stat.S_IFDIR: "d", stat.S_IFLNK: "l"}
 
 Wire = Dict[str, Any]
 
@@ -23,11 +24,7 @@ class Names(NamedTuple):
 
 def type_letter(mode: int) -> str:
     """Return f, d, l or o for a file, folder, symbolic link or anything else."""
-    if stat.S_ISREG(mode):
-        return "f"
-    if stat.S_ISDIR(mode):
-        return "d"
-    return "l" if stat.S_ISLNK(mode) else "o"
+    return _LETTERS.get(stat.S_IFMT(mode), "o")
 
 
 def sorted_names(descriptor: int) -> Names:
@@ -36,8 +33,7 @@ def sorted_names(descriptor: int) -> Names:
     problem = ""
     try:
         with os.scandir(descriptor) as found:
-            for entry in found:
-                names.append(os.fsencode(entry.name))
+            names.extend(os.fsencode(entry.name) for entry in found)  # what came before an error stays
     except OSError as error:
         problem = describe(error, b"")
     names.sort()
@@ -111,28 +107,27 @@ def _join(relative: bytes, name: bytes) -> bytes:
 
 def _read_folder(stack: FolderStack, mounted: FrozenSet[bytes]) -> Generator[Wire, None, List[bytes]]:
     """Yield the parts of the deepest folder; the generator's return value is the names of its folders."""
-    relative = stack.relative
-    status = stack.status
-    listed = sorted_names(stack.descriptor)
+    relative, status, descriptor = stack.relative, stack.status, stack.descriptor
+    listed = sorted_names(descriptor)
+    if stack.depth == 1 and places.PRIVATE in listed.names:
+        listed.names.remove(places.PRIVATE)
     inside: List[bytes] = []
     rows: List[List[Any]] = []
     problem = listed.problem and f"{os.fsdecode(relative)}: {listed.problem}"
     for name in listed.names:
-        if name == places.PRIVATE and stack.depth == 1:
-            continue
         if len(rows) >= ENTRIES_PER_PART:
             yield _part(relative, rows, inode=status.inode, allocated=status.allocated_bytes, final=False)
             rows = []
         try:
-            row = _row(stack.descriptor, name)
+            row = _row(descriptor, name)
         except FileNotFoundError:
             continue
         except OSError as error:
             problem = problem or describe(error, _join(relative, name))
             continue
-        if row[1] == "d" and places.is_sibling_folder(name):
-            continue
         if row[1] == "d":
+            if places.is_sibling_folder(name):
+                continue
             inside.append(name)
         elif mounted and _join(relative, name) in mounted:
             row[1] = "o"

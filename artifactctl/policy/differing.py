@@ -1,0 +1,171 @@
+"""What another policy would do to each artifact of a catalog: today, in a week and in a month. Pure.
+
+Holds, leases and copies stay as the view has them: what is older is the clock. An artifact that loses its protection
+is listed as such whatever else keeps it, and once more where it would go.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from artifactctl.policy.decisions import Decision, Evaluation
+from artifactctl.policy.edits import Edit, Mark, edits_between
+from artifactctl.policy.evaluating import evaluate
+from artifactctl.policy.facts import CatalogueView, Facts
+from artifactctl.policy.overruns import Overrun, overruns
+from artifactctl.policy.protecting import Protections, has_expired
+from artifactctl.policy.ruleset import Policy
+
+HORIZONS = (timedelta(0), timedelta(days=7), timedelta(days=30))
+
+
+class Risk(StrEnum):
+    """How much a change asks of a reviewer."""
+
+    MILD = "mild"
+    MODERATE = "moderate"
+    SEVERE = "severe"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One artifact, what the old policy decides and what the new one. `protect`: whose protection it loses."""
+
+    facts: Facts
+    before: Decision
+    after: Decision
+    protect: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removal:
+    """A rule or protect that is no more, and the artifacts that it decided about under the old policy."""
+
+    section: str
+    name: str
+    artifacts: tuple[Facts, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Impact:
+    """The difference at one instant; the largest artifacts first. `overruns`: limits that would refuse the run."""
+
+    at: datetime
+    newly_reclaimed: tuple[Change, ...]
+    newly_kept: tuple[Change, ...]
+    lost_protection: tuple[Change, ...]
+    reason_changed: tuple[Change, ...]
+    removed: tuple[Removal, ...]
+    overruns: tuple[Overrun, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyDifference:
+    """Everything a reviewer has to know; `impacts` at each of `HORIZONS`. `loses_protection` says whether any is lost.
+
+    A protect that is removed is a loss even where it covers nothing today, unless another one says the same.
+    """
+
+    edits: tuple[Edit, ...]
+    impacts: tuple[Impact, ...]
+    taken_at: datetime
+    population: int
+    loses_protection: bool
+
+    @property
+    def refused(self) -> bool:
+        """Whether a limit would refuse the run at one of the instants."""
+        return any(impact.overruns for impact in self.impacts)
+
+    @property
+    def risk(self) -> Risk:
+        """Severe: protection is lost, or a run would be refused. Moderate: more would go, or limits have moved."""
+        if self.loses_protection or self.refused:
+            return Risk.SEVERE
+        looser = any(edit.section in ("limits", "defaults") for edit in self.edits)
+        return Risk.MODERATE if looser or any(impact.newly_reclaimed for impact in self.impacts) else Risk.MILD
+
+
+def differ(old: Policy, new: Policy, view: CatalogueView) -> PolicyDifference:
+    """Return what changes when `new` takes the place of `old`; the view holds what either may match until the last."""
+    edits = edits_between(old, new)
+    impacts = tuple(_impact(old, new, view, edits, now=view.taken_at + horizon) for horizon in HORIZONS)
+    return PolicyDifference(
+        edits=edits,
+        impacts=impacts,
+        taken_at=view.taken_at,
+        population=sum(view.living.values()),
+        loses_protection=_removes_a_protect(old, new, view.taken_at) or any(each.lost_protection for each in impacts),
+    )
+
+
+def _impact(old: Policy, new: Policy, view: CatalogueView, edits: Sequence[Edit], *, now: datetime) -> Impact:
+    before, after = (evaluate(policy, view, now=now) for policy in (old, new))
+    covered, covers = (Protections(policy, now=now) for policy in (old, new))
+    artifacts = sorted(view.artifacts, key=lambda facts: (-facts.allocated_bytes, facts.name, facts.artifact_id))
+    reclaimed, kept, lost, reasons = [], [], [], []
+    for facts in artifacts:
+        was, becomes = before.decisions[facts.artifact_id], after.decisions[facts.artifact_id]
+        change = Change(facts=facts, before=was, after=becomes)
+        protect = covered.first(facts)
+        loses = protect is not None and covers.first(facts) is None
+        if protect is not None and loses:
+            lost.append(Change(facts=facts, before=was, after=becomes, protect=protect.name))
+        if was.kept and not becomes.kept:
+            reclaimed.append(change)
+        elif becomes.kept and not was.kept:
+            kept.append(change)
+        elif not loses and (was.because, was.action) != (becomes.because, becomes.action):
+            reasons.append(change)
+    going, went = (_offered(each, artifacts) for each in (after, before))
+    present = overruns(old.limits, went, view.living)
+    return Impact(
+        at=now,
+        newly_reclaimed=tuple(reclaimed),
+        newly_kept=tuple(kept),
+        lost_protection=tuple(lost),
+        reason_changed=tuple(reasons),
+        removed=tuple(_removals(edits, before, artifacts)),
+        overruns=tuple(each for each in overruns(new.limits, going, view.living) if each not in present),
+    )
+
+
+def _offered(evaluation: Evaluation, artifacts: Sequence[Facts]) -> list[Facts]:
+    return [facts for facts in artifacts if not evaluation.decisions[facts.artifact_id].kept]
+
+
+def _removals(edits: Sequence[Edit], before: Evaluation, artifacts: Sequence[Facts]) -> list[Removal]:
+    removed = [edit for edit in edits if edit.mark is Mark.REMOVED]
+    found = []
+    for edit in removed:
+        decided = [facts for facts in artifacts if _decided(before.decisions[facts.artifact_id], edit)]
+        found.append(Removal(section=edit.section, name=edit.name, artifacts=tuple(decided)))
+    return found
+
+
+def _decided(decision: Decision, edit: Edit) -> bool:
+    if edit.section == "protect":
+        return decision.because == f"protect.{edit.name}"
+    return decision.rule == edit.name
+
+
+def _removes_a_protect(old: Policy, new: Policy, now: datetime) -> bool:
+    """Whether a protect in force is gone and no other says the same for as long; a new name is no removal."""
+    staying = [protect for protect in new.protects if not has_expired(protect, now)]
+    names = {protect.name for protect in new.protects}
+    return any(
+        protect.name not in names
+        and not has_expired(protect, now)
+        and not any(
+            each.match == protect.match
+            and (each.expires is None or (protect.expires is not None and each.expires >= protect.expires))
+            for each in staying
+        )
+        for protect in old.protects
+    )
+
+
+def bytes_of(artifacts: Sequence[Facts]) -> int:
+    """Return what the live copies of the artifacts take."""
+    return sum(facts.allocated_bytes for facts in artifacts)

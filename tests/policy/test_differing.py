@@ -1,0 +1,185 @@
+"""What a change of policy does to which artifacts, and when."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+
+from artifactctl.domain.artifacts import ArtifactKind
+from artifactctl.policy.differing import HORIZONS, Change, Impact, PolicyDifference, Risk, differ
+from artifactctl.policy.edits import Edit, Mark, edits_between
+from artifactctl.policy.facts import CatalogueView, Facts
+from artifactctl.policy.overruns import Overrun, overruns
+from artifactctl.policy.ruleset import Keep, KeepEvery, KeepLast, Limits, Matcher, Policy
+from tests.builders import NOON
+from tests.policy.worlds import facts, policies, policy, protect, rule, view, views
+
+KEEPS_THREE = policy(rules=(rule(keep=Keep(last=KeepLast(n=3, group_by=("run",)))),))
+KEEPS_ONE = policy(rules=(rule(keep=Keep(last=KeepLast(n=1, group_by=("run",)))),))
+
+
+def names(changes: tuple[Change, ...]) -> list[int]:
+    return [change.facts.artifact_id for change in changes]
+
+
+def now_in(old: Policy, new: Policy, *artifacts: Facts) -> Impact:
+    return difference(old, new, *artifacts).impacts[0]
+
+
+def difference(old: Policy, new: Policy, *artifacts: Facts) -> PolicyDifference:
+    world = replace(view(*artifacts), living={ArtifactKind.CHECKPOINT: len(artifacts)})
+    return differ(old, new, world)
+
+
+CHECKPOINTS = [facts(number, step=number, allocated_bytes=1000 + number) for number in range(1, 5)]
+
+
+def test_what_goes_newly_and_what_is_newly_kept_are_named_the_largest_first() -> None:
+    tighter = now_in(KEEPS_THREE, KEEPS_ONE, *CHECKPOINTS)
+    looser = now_in(KEEPS_ONE, KEEPS_THREE, *CHECKPOINTS)
+
+    assert names(tighter.newly_reclaimed) == [3, 2]
+    assert names(looser.newly_kept) == [3, 2]
+    assert (tighter.newly_kept, looser.newly_reclaimed) == ((), ())
+
+
+def test_another_reason_for_the_same_decision_is_said() -> None:
+    by_steps = policy(rules=(rule(keep=Keep(every=KeepEvery(steps=1))),))
+
+    found = now_in(KEEPS_THREE, by_steps, CHECKPOINTS[0]).reason_changed
+
+    assert [(change.before.because, change.after.because) for change in found] == [("keep.last", "keep.every")]
+
+
+def test_a_lost_protection_is_listed_whatever_else_keeps_the_artifact() -> None:
+    guarded = replace(KEEPS_THREE, protects=(protect(any_tag=("released",)),))
+    tagged = [replace(each, labels=(("tags", "released"),)) for each in CHECKPOINTS]
+    held = replace(tagged[3], held=True)
+
+    found = now_in(guarded, KEEPS_ONE, tagged[0], tagged[2], held)
+
+    assert [(change.facts.artifact_id, change.protect) for change in found.lost_protection] == [
+        (4, "released"),
+        (3, "released"),
+        (1, "released"),
+    ]
+    assert names(found.newly_reclaimed) == [3, 1]
+    assert names(found.reason_changed) == []
+
+
+def test_an_edit_that_bites_next_week_is_seen_today() -> None:
+    patient = policy(rules=(rule(keep=Keep(newer_than=timedelta(days=60))),))
+    hasty = policy(rules=(rule(keep=Keep(newer_than=timedelta(days=45))),))
+
+    found = difference(patient, hasty, facts(1), facts(2, age=timedelta(days=10)))
+
+    assert [names(impact.newly_reclaimed) for impact in found.impacts] == [[], [1], []]
+    assert [impact.at - NOON for impact in found.impacts] == list(HORIZONS)
+    assert found.risk is Risk.MODERATE
+
+
+def test_removed_rules_and_protects_are_always_said_with_what_they_decided_about() -> None:
+    old = replace(KEEPS_THREE, protects=(protect("nothing", any_tag=("x",)),))
+
+    found = difference(old, policy(), *CHECKPOINTS)
+
+    assert [
+        (each.section, each.name, [item.artifact_id for item in each.artifacts]) for each in found.impacts[0].removed
+    ] == [("protect", "nothing", []), ("rules", "checkpoints", [4, 3, 2, 1])]
+    assert found.loses_protection
+    assert found.risk is Risk.SEVERE
+
+
+def test_a_protect_under_another_name_is_no_loss_unless_it_ends_sooner() -> None:
+    old = replace(KEEPS_THREE, protects=(protect("one"),))
+    renamed = replace(old, protects=(protect("two"),))
+    shorter = replace(old, protects=(replace(protect("two"), expires=NOON + timedelta(days=20)),))
+
+    assert not difference(old, renamed, *CHECKPOINTS).loses_protection
+    ending = difference(old, shorter, *CHECKPOINTS)
+    assert ending.loses_protection
+    assert [len(impact.lost_protection) for impact in ending.impacts] == [0, 0, 4]
+
+
+def test_limits_that_the_new_policy_goes_over_refuse_the_run_unless_the_old_one_did_just_so() -> None:
+    limited = Limits(max_bytes=2500, max_artifacts=2, max_share_of_kind=0.1)
+    tight = replace(KEEPS_ONE, limits=limited)
+
+    found = difference(KEEPS_THREE, tight, *CHECKPOINTS)
+
+    assert found.impacts[0].overruns == (
+        Overrun(limit="max_bytes", allowed=2500, used=3006),
+        Overrun(limit="max_artifacts", allowed=2, used=3),
+    )
+    assert (found.refused, found.risk) == (True, Risk.SEVERE)
+    assert not difference(tight, tight, *CHECKPOINTS).refused
+
+
+def test_a_share_counts_from_ten_artifacts_of_a_kind_up() -> None:
+    limits = Limits(max_bytes=10**6, max_artifacts=100, max_share_of_kind=0.3)
+    going = [facts(number) for number in range(1, 5)]
+
+    assert overruns(limits, going, {ArtifactKind.CHECKPOINT: 9}) == ()
+    assert overruns(limits, going[:3], {ArtifactKind.CHECKPOINT: 10}) == ()
+    assert overruns(limits, going, {ArtifactKind.CHECKPOINT: 10}) == (
+        Overrun(limit="max_share_of_kind", allowed=3, used=4, kind=ArtifactKind.CHECKPOINT),
+    )
+
+
+def test_the_limits_of_a_day_count_as_those_of_a_run() -> None:
+    limits = Limits(max_bytes=10**6, max_artifacts=100, max_bytes_per_day=999, max_artifacts_per_day=0)
+
+    assert [each.limit for each in overruns(limits, [facts(1)], {})] == ["per_day.max_bytes", "per_day.max_artifacts"]
+
+
+@pytest.mark.parametrize(
+    ("new", "edits"),
+    [
+        (KEEPS_THREE, ()),
+        (KEEPS_ONE, (Edit(section="rules", mark=Mark.CHANGED, name="checkpoints", what="keep.last.n 3 -> 1"),)),
+        (
+            policy(protects=(protect(),)),
+            (
+                Edit(section="protect", mark=Mark.ADDED, name="released"),
+                Edit(section="rules", mark=Mark.REMOVED, name="checkpoints", what="REMOVED"),
+            ),
+        ),
+        (
+            replace(KEEPS_THREE, min_age=timedelta(hours=36), limits=Limits(max_bytes=1 << 60, max_artifacts=5)),
+            (
+                Edit(section="defaults", mark=Mark.CHANGED, name="min_age", what="0s -> 1d12h"),
+                Edit(section="limits", mark=Mark.CHANGED, name="max_artifacts", what="1000000 -> 5"),
+            ),
+        ),
+    ],
+)
+def test_edits_are_said_field_by_field(new: Policy, edits: tuple[Edit, ...]) -> None:
+    assert edits_between(KEEPS_THREE, new) == edits
+
+
+def test_another_order_of_rules_is_an_edit() -> None:
+    first, second = rule("first"), rule("second", match=Matcher())
+
+    found = edits_between(policy(rules=(first, second)), policy(rules=(second, first)))
+
+    assert found == (Edit(section="rules", mark=Mark.CHANGED, name="order", what="now second, first"),)
+
+
+@given(rules=policies(), world=views())
+def test_a_policy_does_not_differ_from_itself(rules: Policy, world: CatalogueView) -> None:
+    found = differ(rules, rules, world)
+
+    assert (found.edits, found.loses_protection, found.refused, found.risk) == ((), False, False, Risk.MILD)
+    for impact in found.impacts:
+        assert names((*impact.newly_reclaimed, *impact.newly_kept, *impact.lost_protection)) == []
+        assert names(impact.reason_changed) == []
+
+
+@given(old=policies(), new=policies(), world=views())
+def test_the_way_back_is_the_reverse(old: Policy, new: Policy, world: CatalogueView) -> None:
+    there, back = differ(old, new, world), differ(new, old, world)
+
+    for one, other in zip(there.impacts, back.impacts, strict=True):
+        assert names(one.newly_reclaimed) == names(other.newly_kept)
+        assert names(one.newly_kept) == names(other.newly_reclaimed)
