@@ -7,7 +7,10 @@ from artifactctl.domain.artifacts import VerifyLevel
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyResult:
-    """The verification of one copy. `tokens` and `records` are what was found, None where nothing was counted."""
+    """The verification of one copy. `tokens` and `records` are what was found, None where nothing was counted.
+
+    `reservations` say why a copy that was found whole does not count as proof when something else is to go.
+    """
 
     name: str
     path: bytes
@@ -16,3 +19,4 @@ class VerifyResult:
     problems: tuple[str, ...]
     tokens: int | None = None
     records: int | None = None
+    reservations: tuple[str, ...] = ()

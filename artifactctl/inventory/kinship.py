@@ -18,8 +18,8 @@ class Freshness:
     """Which fingerprints were seen on disk just now, by replica id: of those that are whole as the catalog has them.
 
     A verification counts only while the content is what was verified, an input only while it is there; the catalog's
-    own record makes neither true by itself. What somebody could be writing to has no fingerprint here: `doubts` says
-    who, or why that is not known.
+    own record makes neither true by itself. `doubts` say who could be writing, or why that is not known: what is in
+    doubt counts as verified for nobody, and what somebody was seen writing to has no fingerprint here at all.
     """
 
     fingerprints: Mapping[int, str]
@@ -41,6 +41,8 @@ class Freshness:
     def is_verified(self, replica: Replica) -> bool:
         """Whether the replica is live and passed `verify` on exactly what lies there now."""
         if replica.state not in _COUNTS or replica.verified_level is None or not replica.verified_fingerprint:
+            return False
+        if replica.replica_id in self.doubts:
             return False
         return self.fingerprints.get(replica.replica_id) == replica.verified_fingerprint
 

@@ -24,7 +24,7 @@ from artifactctl.inventory.finding import find_artifact
 from artifactctl.inventory.headers import Found, inspect_members
 from artifactctl.inventory.recording import CatalogRecorder
 from artifactctl.inventory.targets import local_roots, require_recorded_volume
-from artifactctl.inventory.writers import everybody_was_asked, why_it_may_change
+from artifactctl.inventory.writers import everybody_was_asked, who_may_write, why_nobody_knows
 
 MOST_PROBLEMS = 50
 """Problems beyond are counted, not listed."""
@@ -100,10 +100,11 @@ def _verify_copy(
 ) -> VerifyResult:
     require_recorded_volume(host, replica.root, catalog_id=catalog.lineage_id)
     problems: list[str] = []
+    reservations: tuple[str, ...] = ()
     found = Found()
     fingerprint = ""
     try:
-        problems += _who_is_writing(host, replica)
+        problems += _who_is_writing(host.contents(replica.root, _target(replica)))
         copy = read_copy(host, catalog, artifact, replica)
         fingerprint = copy.fingerprint
         problems += copy.problems
@@ -113,7 +114,9 @@ def _verify_copy(
         if level is VerifyLevel.DIGESTS and not copy.problems:
             problems += check_digests(host, catalog, artifact, copy, now=now, actor=actor, progress=progress)
         if not problems:
-            problems += _changed_meanwhile(host, replica, copy)
+            after = host.contents(replica.root, _target(replica))
+            problems += _changed_meanwhile(replica, copy, after) or _who_is_writing(after)
+            reservations = _what_nobody_knows(host, replica, after)
     except HostFailure as failure:
         problems.append(failure.message)
     result = VerifyResult(
@@ -124,27 +127,29 @@ def _verify_copy(
         problems=_shortened(problems),
         tokens=found.tokens,
         records=found.records,
+        reservations=() if problems else reservations,
     )
     _store(host, catalog, replica, result, fingerprint, now=now, actor=actor)
     return result
 
 
-def _who_is_writing(host: Host, replica: Replica) -> tuple[str, ...]:
-    """Return why the content may change while it is read, and after that without a trace; () when it cannot."""
-    return _doubt(host, replica, host.contents(replica.root, _target(replica)))
+def _who_is_writing(seen: ContentLook) -> tuple[str, ...]:
+    """Return who may change the content while it is read, and after that without a trace; () when nobody was seen."""
+    writer = who_may_write(seen.writers) if seen.is_there else ""
+    return (f"nothing is verified while it may be changing: {writer}",) if writer else ()
 
 
-def _changed_meanwhile(host: Host, replica: Replica, before: Copy) -> tuple[str, ...]:
-    after = host.contents(replica.root, _target(replica))
+def _changed_meanwhile(replica: Replica, before: Copy, after: ContentLook) -> tuple[str, ...]:
     if after.problems or after.fingerprint != before.fingerprint:
         return (f"{display_path(replica.relative)} changed while it was being verified",)
-    return _doubt(host, replica, after)
+    return ()
 
 
-def _doubt(host: Host, replica: Replica, seen: ContentLook) -> tuple[str, ...]:
+def _what_nobody_knows(host: Host, replica: Replica, seen: ContentLook) -> tuple[str, ...]:
+    """Return why a copy that is whole proves nothing for others; () when nobody can be writing to it."""
     attested = everybody_was_asked(replica.root, host.identify().hostname)
-    doubt = why_it_may_change(seen.writers, attested=attested) if seen.is_there else ""
-    return (f"nothing is verified while it may be changing: {doubt}",) if doubt else ()
+    doubt = why_nobody_knows(seen.writers, attested=attested) if seen.is_there else ""
+    return (f"it does not count as proof for removing something else: {doubt}",) if doubt else ()
 
 
 def _target(replica: Replica) -> ManagedPath:
@@ -168,8 +173,10 @@ def _store(
     actor: str,
 ) -> None:
     recorder = CatalogRecorder(catalog, replica.root, hostname=host.identify().hostname, actor=actor, now=now)
+    proven = not result.reservations or replica.verified_fingerprint == fingerprint  # what was proven once stays so
+    proof = fingerprint if proven else ""
     with catalog.writing(actor, now) as writing:
-        writing.set_verified(replica.replica_id, result.level, fingerprint, ok=result.ok, problems=result.problems)
+        writing.set_verified(replica.replica_id, result.level, proof, ok=result.ok, problems=result.problems)
         recorder.audit_in(
             writing,
             AuditAction.ARTIFACT_VERIFY if result.ok else AuditAction.ARTIFACT_VERIFY_FAILED,
@@ -178,4 +185,5 @@ def _store(
             level=result.level.value,
             fingerprint=fingerprint,
             problems=list(result.problems),
+            reservations=list(result.reservations),
         )

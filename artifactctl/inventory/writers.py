@@ -28,10 +28,20 @@ def everybody_was_asked(root: Root, hostname: str) -> bool:
 
 def why_it_may_change(writers: HolderReport, *, attested: bool) -> str:
     """Return who could be writing, or what keeps us from knowing it; "" when nobody can."""
-    if writers.holders:
-        named = [holder for holder in writers.holders if holder.pid is not None] or list(writers.holders)
-        more = f" (and {len(writers.holders) - 1} more)" if len(writers.holders) > 1 else ""
-        return _described(named[0]) + more
+    return who_may_write(writers) or why_nobody_knows(writers, attested=attested)
+
+
+def who_may_write(writers: HolderReport) -> str:
+    """Return who was seen with a member open or mapped for writing; "" when nobody was."""
+    if not writers.holders:
+        return ""
+    named = [holder for holder in writers.holders if holder.pid is not None] or list(writers.holders)
+    more = f" (and {len(writers.holders) - 1} more)" if len(writers.holders) > 1 else ""
+    return _described(named[0]) + more
+
+
+def why_nobody_knows(writers: HolderReport, *, attested: bool) -> str:
+    """Return what keeps us from knowing whether somebody is writing; "" when nothing does."""
     spots = unanswered(writers, attested=attested)
     if not spots:
         return ""

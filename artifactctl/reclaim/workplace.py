@@ -14,7 +14,7 @@ from artifactctl.guards import Guard, standard_guards
 from artifactctl.hosts.protocol import Host, RootLock
 from artifactctl.inventory.candidates import Trust, trust_here
 from artifactctl.inventory.kinship import Freshness, proofs_to_look_at
-from artifactctl.inventory.writers import everybody_was_asked, why_it_may_change
+from artifactctl.inventory.writers import everybody_was_asked, who_may_write, why_it_may_change
 from artifactctl.policy.ruleset import Policy
 from artifactctl.reclaim.survey import CatalogStamp, look_at_proof
 from artifactctl.report.evidence import evidence_payload
@@ -68,7 +68,7 @@ class Workplace:
             doubt = why_it_may_change(seen.writers, attested=everybody_was_asked(replica.root, hostname))
             if doubt:
                 doubts[replica_id] = doubt
-            else:
+            if not who_may_write(seen.writers):
                 prints[replica_id] = seen.fingerprint
         return Freshness(fingerprints=prints, doubts=doubts)
 

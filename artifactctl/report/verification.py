@@ -22,7 +22,8 @@ def _lines(result: VerifyResult) -> list[str]:
     holds += [counted(result.records, "record")] if result.records is not None else []
     what = f" ({', '.join(holds)})" if holds else ""
     if result.ok:
-        return [f"✓ {printable(result.name)}: verified at level {result.level.value}{what}"]
+        whole = f"✓ {printable(result.name)}: verified at level {result.level.value}{what}"
+        return [whole, *(f"    {printable(reservation)}" for reservation in result.reservations)]
     lines = [f"✗ {printable(result.name)}: not verified at level {result.level.value}{what}"]
     lines += [f"    {printable(problem)}" for problem in result.problems[:MOST_PROBLEMS]]
     more = len(result.problems) - MOST_PROBLEMS
@@ -39,6 +40,7 @@ def verify_payload(results: Sequence[VerifyResult]) -> dict[str, Any]:
                 "ok": result.ok,
                 "level": result.level.value,
                 "problems": list(result.problems),
+                "reservations": list(result.reservations),
                 "tokens": result.tokens,
                 "records": result.records,
             }

@@ -107,6 +107,25 @@ def test_what_root_wrote_is_counted_and_named_with_the_command_that_settles_it(s
     assert picture(site.root / "old") == before
 
 
+def test_a_whole_successor_that_root_may_be_writing_to_is_verified_and_proves_nothing(site_of_nobody: Site) -> None:
+    site = site_of_nobody
+    name = given_to_nobody(site)
+    for shard in (site.root / "old-new").iterdir():
+        os.chown(shard, 0, 0)
+        shard.chmod(0o644)
+    site.done("scan", "vol", "--accept", "vol/old-new")
+
+    verified = site.done("verify", "vol/old-new", "--json").json()["results"][0]
+    refused = site("reclaim", name, "--yes", "--reason", "test", "--json")
+
+    assert verified["ok"]
+    assert "does not count as proof" in verified["reservations"][0]
+    assert refused.code == 4, refused
+    blocking = {item["guard"]: item for item in refused.json()["refused"][0]["evidence"] if item["verdict"] != "clear"}
+    assert list(blocking) == ["recoverable"]
+    assert "sudo" in blocking["recoverable"]["reason"]
+
+
 def test_an_unreadable_folder_is_unknown_and_never_empty(site_of_nobody: Site) -> None:
     site = site_of_nobody
     name = given_to_nobody(site)
