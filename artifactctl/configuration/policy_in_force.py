@@ -63,7 +63,7 @@ def configured_policy(settings: Settings, *, working_directory: Path) -> Policy:
     """Return what the configuration files say, without anything that is named for one run."""
     texts, limits = texts_in_force(settings, working_directory=working_directory), stated_limits(settings)
     policy = load_policy(texts)
-    if settings.values.get(FILES_KEY) is not None:
+    if settings.texts(FILES_KEY):
         return policy.tightened(**limits)
     caps = {name: limits.pop(name) for name in ("max_bytes", "max_artifacts") if name in limits}
     return replace(policy, limits=replace(policy.limits, **caps), **limits)

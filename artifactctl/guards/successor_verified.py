@@ -24,7 +24,7 @@ class SuccessorVerified:
         if required is None:
             return Evidence(guard=self.name, verdict=Verdict.CLEAR, reason="no rule asks for a successor")
         living = [heir for heir in _heirs(candidate, required) if heir.living]
-        staying = [heir for heir in living if not heir.in_same_plan]
+        staying = [heir for heir in living if not _goes_too(heir)]
         good = next((heir for heir in staying if not required.verified or (heir.verified and not heir.doubt)), None)
         if good is not None:
             said = "is verified" if good.verified else "lives"
@@ -46,6 +46,11 @@ class SuccessorVerified:
 
     def _blocked(self, reason: str, command: str) -> Evidence:
         return Evidence(guard=self.name, verdict=Verdict.BLOCKED, reason=reason, remedy=f"`{command}`")
+
+
+def _goes_too(heir: Dependent | Successor) -> bool:
+    """Whether the plan takes the child as well; whether what supersedes it goes is for `recoverable` to judge."""
+    return isinstance(heir, Dependent) and heir.in_same_plan
 
 
 def _heirs(candidate: Candidate, required: RequireSuccessor) -> list[Dependent | Successor]:

@@ -7,7 +7,7 @@ against slips, not against somebody who recomputes them: applying looks at every
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import cast
 
@@ -26,12 +26,11 @@ from artifactctl.domain.plans import (
     text_of,
 )
 from artifactctl.domain.verdicts import Evidence, Verdict
+from artifactctl.reclaim.plan_fields import Json, flag_in, list_in, number_in, number_or_none_in, text_in
 from artifactctl.report.evidence import evidence_payload
 from artifactctl.report.json_values import json_path
 
 SCHEMA = "artifactctl.reclaim-plan/1"
-
-Json = Mapping[str, object]
 
 
 class PlanEdited(Refused):
@@ -152,92 +151,92 @@ def _cap_to_json(cap: Cap) -> dict[str, object]:
 
 def _plan_from(body: Json) -> ReclaimPlan:
     return ReclaimPlan(
-        catalog_id=_text(body, "catalog_id"),
-        catalog_epoch=_number(body, "catalog_epoch"),
-        machine_id=_text(body, "machine_id"),
-        hostname=_text(body, "host"),
-        mount=bytes_of(_text(body, "volume")),
-        policy_name=_text(body, "policy_name"),
-        policy_digest=_text(body, "policy_digest"),
+        catalog_id=text_in(body, "catalog_id"),
+        catalog_epoch=number_in(body, "catalog_epoch"),
+        machine_id=text_in(body, "machine_id"),
+        hostname=text_in(body, "host"),
+        mount=bytes_of(text_in(body, "volume")),
+        policy_name=text_in(body, "policy_name"),
+        policy_digest=text_in(body, "policy_digest"),
         policy_files=tuple(
-            (_text(file, "name"), _text(file, "text")) for file in cast("list[Json]", _list(body, "policy_files"))
+            (text_in(file, "name"), text_in(file, "text")) for file in cast("list[Json]", list_in(body, "policy_files"))
         ),
-        waivers=tuple(str(item) for item in _list(body, "waived")),
-        waiver_reason=_text(body, "waiver_reason"),
-        purge_now=_flag(body, "purge_now"),
-        grace=timedelta(seconds=_number(body, "grace_seconds")),
-        needs_approval=tuple(str(item) for item in _list(body, "needs_approval")),
-        steps=tuple(_step_from(cast("Json", item)) for item in _list(body, "steps")),
-        refused=tuple(_refusal_from(cast("Json", item)) for item in _list(body, "refused")),
-        caps=tuple(_cap_from(cast("Json", item)) for item in _list(body, "caps")),
-        actor=_text(body, "actor"),
-        created_at=datetime.fromisoformat(_text(body, "created_at")),
-        expires_at=datetime.fromisoformat(_text(body, "expires_at")),
-        available_before_bytes=_number(body, "available_before_bytes"),
+        waivers=tuple(str(item) for item in list_in(body, "waived")),
+        waiver_reason=text_in(body, "waiver_reason"),
+        purge_now=flag_in(body, "purge_now"),
+        grace=timedelta(seconds=number_in(body, "grace_seconds")),
+        needs_approval=tuple(str(item) for item in list_in(body, "needs_approval")),
+        steps=tuple(_step_from(cast("Json", item)) for item in list_in(body, "steps")),
+        refused=tuple(_refusal_from(cast("Json", item)) for item in list_in(body, "refused")),
+        caps=tuple(_cap_from(cast("Json", item)) for item in list_in(body, "caps")),
+        actor=text_in(body, "actor"),
+        created_at=datetime.fromisoformat(text_in(body, "created_at")),
+        expires_at=datetime.fromisoformat(text_in(body, "expires_at")),
+        available_before_bytes=number_in(body, "available_before_bytes"),
     )
 
 
 def _step_from(item: Json) -> ReclaimStep:
-    uuid = _text(item, "filesystem_uuid")
+    uuid = text_in(item, "filesystem_uuid")
     return ReclaimStep(
-        name=_text(item, "name"),
-        kind=ArtifactKind(_text(item, "kind")),
-        artifact_id=_number(item, "artifact_id"),
-        replica_id=_number(item, "replica_id"),
-        generation=_number(item, "generation"),
-        root_id=_text(item, "root_id"),
-        root_path=bytes_of(_text(item, "root_path")),
-        relative=bytes_of(_text(item, "relative")),
+        name=text_in(item, "name"),
+        kind=ArtifactKind(text_in(item, "kind")),
+        artifact_id=number_in(item, "artifact_id"),
+        replica_id=number_in(item, "replica_id"),
+        generation=number_in(item, "generation"),
+        root_id=text_in(item, "root_id"),
+        root_path=bytes_of(text_in(item, "root_path")),
+        relative=bytes_of(text_in(item, "relative")),
         filesystem_uuid=uuid,
         identity=FileIdentity(
             filesystem_uuid=uuid,
-            inode=_number(item, "inode"),
-            birth_ns=_number_or_none(item, "birth_ns"),
-            ctime_ns=_number_or_none(item, "ctime_ns"),
-            subvolume=_text(item, "subvolume") if "subvolume" in item else "",
+            inode=number_in(item, "inode"),
+            birth_ns=number_or_none_in(item, "birth_ns"),
+            ctime_ns=number_or_none_in(item, "ctime_ns"),
+            subvolume=text_in(item, "subvolume") if "subvolume" in item else "",
         ),
-        fingerprint=_text(item, "fingerprint"),
-        files=_number(item, "files"),
-        apparent_bytes=_number(item, "apparent_bytes"),
-        allocated_bytes=_number(item, "allocated_bytes"),
-        exclusive_bytes=_number(item, "exclusive_bytes"),
-        bound=Bound(_text(item, "bound")),
-        sibling=_flag(item, "sibling"),
-        evidence=_evidence_from(_list(item, "evidence")),
+        fingerprint=text_in(item, "fingerprint"),
+        files=number_in(item, "files"),
+        apparent_bytes=number_in(item, "apparent_bytes"),
+        allocated_bytes=number_in(item, "allocated_bytes"),
+        exclusive_bytes=number_in(item, "exclusive_bytes"),
+        bound=Bound(text_in(item, "bound")),
+        sibling=flag_in(item, "sibling"),
+        evidence=_evidence_from(list_in(item, "evidence")),
     )
 
 
 def _refusal_from(item: Json) -> Refusal:
     return Refusal(
-        name=_text(item, "name"),
-        path=bytes_of(_text(item, "path")),
-        allocated_bytes=_number(item, "allocated_bytes"),
-        exclusive_bytes=_number(item, "exclusive_bytes"),
-        bound=Bound(_text(item, "bound")),
-        evidence=_evidence_from(_list(item, "evidence")),
+        name=text_in(item, "name"),
+        path=bytes_of(text_in(item, "path")),
+        allocated_bytes=number_in(item, "allocated_bytes"),
+        exclusive_bytes=number_in(item, "exclusive_bytes"),
+        bound=Bound(text_in(item, "bound")),
+        evidence=_evidence_from(list_in(item, "evidence")),
     )
 
 
 def _cap_from(item: Json) -> Cap:
     return Cap(
-        name=CapName(_text(item, "name")),
-        limit=_number(item, "limit"),
-        used=_number(item, "used"),
-        before=_number(item, "before"),
-        kind=None if item["kind"] is None else ArtifactKind(_text(item, "kind")),
-        population=_number_or_none(item, "population"),
+        name=CapName(text_in(item, "name")),
+        limit=number_in(item, "limit"),
+        used=number_in(item, "used"),
+        before=number_in(item, "before"),
+        kind=None if item["kind"] is None else ArtifactKind(text_in(item, "kind")),
+        population=number_or_none_in(item, "population"),
     )
 
 
 def _evidence_from(items: Sequence[object]) -> tuple[Evidence, ...]:
     return tuple(
         Evidence(
-            guard=_text(item, "guard"),
-            verdict=Verdict(_text(item, "verdict")),
-            reason=_text(item, "reason"),
+            guard=text_in(item, "guard"),
+            verdict=Verdict(text_in(item, "verdict")),
+            reason=text_in(item, "reason"),
             facts=tuple((str(key), str(value)) for key, value in cast("list[list[str]]", item["facts"])),
-            remedy=_text(item, "remedy"),
-            waived=_flag(item, "waived"),
+            remedy=text_in(item, "remedy"),
+            waived=flag_in(item, "waived"),
         )
         for item in cast("Sequence[Json]", items)
     )
@@ -249,35 +248,3 @@ def _seal(body: Json) -> str:
 
 def _instant(at: datetime) -> str:
     return at.isoformat().replace("+00:00", "Z")
-
-
-def _text(item: Json, key: str) -> str:
-    value = item[key]
-    if not isinstance(value, str):
-        raise ValueError(f"`{key}` must be text")
-    return value
-
-
-def _number(item: Json, key: str) -> int:
-    value = item[key]
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise ValueError(f"`{key}` must be a whole number")
-    return value
-
-
-def _number_or_none(item: Json, key: str) -> int | None:
-    return None if item[key] is None else _number(item, key)
-
-
-def _flag(item: Json, key: str) -> bool:
-    value = item[key]
-    if not isinstance(value, bool):
-        raise ValueError(f"`{key}` must be true or false")
-    return value
-
-
-def _list(item: Json, key: str) -> list[object]:
-    value = item[key]
-    if not isinstance(value, list):
-        raise ValueError(f"`{key}` must be a list")
-    return value

@@ -233,8 +233,15 @@ CASES: list[tuple[str, str, dict[str, Any], dict[str, Any], Verdict]] = [
     ),
     (
         "successor_verified",
-        "asked for, going too",
+        "asked for, going too: `recoverable` judges that",
         {"required_successor": WHAT_SUPERSEDES_IT, "successor": replace(NEXT, in_same_plan=True)},
+        {},
+        C,
+    ),
+    (
+        "successor_verified",
+        "a child asked for, going too",
+        {"required_successor": A_DRAFT, "dependents": (child(in_same_plan=True),)},
         {},
         B,
     ),
