@@ -47,9 +47,10 @@ class Document:
 
 
 def read_document(file: str, content: str | bytes) -> Document:
-    """Return the file as data with positions; what YAML-wise is wrong with it stands in `findings`, data is then None.
+    """Return the file as data with positions, and as findings what is wrong with its YAML.
 
-    A key that occurs twice leaves the first one standing, so that the rest of the file can be looked at too.
+    Data is None where it cannot be read or should not be (anchors, tags). Of a key that occurs twice the first one
+    counts, so that the rest of the file can be looked at too.
     """
     try:
         text = content.decode("utf-8-sig") if isinstance(content, bytes) else content.removeprefix("\ufeff")

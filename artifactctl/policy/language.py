@@ -17,7 +17,6 @@ Count = Annotated[int, Field(ge=1)]
 Cap = Annotated[int, Field(ge=0)]
 PolicyName = Annotated[words.Text, Field(max_length=200)]
 
-
 _SAYS_SOMETHING = ConfigDict(json_schema_extra={"minProperties": 1})
 
 
