@@ -19,7 +19,11 @@ _WORDING: Mapping[str, Callable[[str, Mapping[str, Any]], str]] = {
     "string_type": lambda key, _: f"`{key}` must be text; put it in quotes",
     "string_too_short": lambda key, facts: f"`{key}` needs at least {facts['min_length']} characters",
     "string_too_long": lambda key, facts: f"`{key}` has more than {facts['max_length']} characters",
-    "string_pattern_mismatch": lambda key, _: f"`{key}` may hold letters, digits, `.`, `_` and `-` only",
+    "string_pattern_mismatch": lambda key, facts: (
+        f"`{key}` may hold letters, digits, `.`, `_` and `-` only"
+        if facts["pattern"] == words.NAME_PATTERN
+        else f"`{key}` must be one line"
+    ),
     "int_type": lambda key, _: f"`{key}` must be a whole number, without quotes",
     "float_type": lambda key, _: f"`{key}` must be a number, without quotes",
     "bool_type": lambda key, _: f"`{key}` must be true or false",

@@ -6,6 +6,7 @@ only `true`, `false`, plain decimal numbers and nothing at all are anything else
 """
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +24,7 @@ Path = tuple[str | int, ...]
 """Keys and indices that lead from the top of a document to a value."""
 
 _DEEPEST = 32
+_JOINERS = "\u200c\u200d"  # parts of words and signs in some scripts
 _WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]{0,18})")
 _DECIMAL = re.compile(r"[-+]?(0|[1-9][0-9]{0,18})\.[0-9]{1,18}")
 _WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None, "~": None, "": None}
@@ -45,16 +47,17 @@ class Document:
 
 
 def read_document(file: str, content: str | bytes) -> Document:
-    """Return the file as data with positions; what YAML-wise is wrong with it stands in `findings`, data is then None.
+    """Return the file as data with positions, and as findings what is wrong with its YAML.
 
-    A key that occurs twice leaves the first one standing, so that the rest of the file can be looked at too.
+    Data is None where it cannot be read or should not be (anchors, tags). Of a key that occurs twice the first one
+    counts, so that the rest of the file can be looked at too.
     """
     try:
         text = content.decode("utf-8-sig") if isinstance(content, bytes) else content.removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         return _unreadable(file, _not_utf8(file, error))
     try:
-        refused = tuple(_refused(file, text))
+        refused = (*_unseen(file, text), *_refused(file, text))
         node = None if refused else _yaml().compose(text)
     except ReaderError as error:
         before = text[: error.position]
@@ -96,6 +99,19 @@ def _syntax(file: str, error: MarkedYAMLError) -> Finding:
     if error.problem == "but found another document":
         return finding(place, Code.SCHEMA, "a second document begins here; one file holds one policy")
     return finding(place, Code.SCHEMA, f"not YAML: {error.problem or error.context}")
+
+
+def _unseen(file: str, text: str) -> Iterator[Finding]:
+    """Yield a finding for every line, comments included, with a sign that nobody sees: such reorder or hide others."""
+    for number, line in enumerate(text.split("\n"), start=1):
+        hidden = None if line.isascii() else next((sign for sign in line if _is_hidden(sign)), None)
+        if hidden is not None:
+            place = Place(file=file, line=number, column=line.index(hidden) + 1)
+            yield finding(place, Code.YAML, f"the invisible character U+{ord(hidden):04X} stands here; remove it")
+
+
+def _is_hidden(sign: str) -> bool:
+    return unicodedata.category(sign) == "Cf" and sign not in _JOINERS
 
 
 def _refused(file: str, text: str) -> Iterator[Finding]:
@@ -152,7 +168,14 @@ class _Builder:
             for index, item in enumerate(node.value):
                 self.places[*path, index] = _place(self.file, item)
             return tuple(self.value(item, (*path, index)) for index, item in enumerate(node.value))
+        self.look_for_controls(node)
         return _scalar(node)
+
+    def look_for_controls(self, node: Node) -> None:
+        """Note a finding for text that an escape such as `\\e` has put a control character into."""
+        if any(unicodedata.category(sign) == "Cc" and sign not in "\n\t" for sign in node.value):
+            message = "an escape puts a control character into this text; remove it"
+            self.findings.append(finding(_place(self.file, node), Code.YAML, message))
 
     def mapping(self, node: MappingNode, path: Path) -> dict[str, Any]:
         found: dict[str, Any] = {}

@@ -41,7 +41,7 @@ class GivenChild(Section):
 
     kind: words.Kind = Field(description="Its kind.")
     relation: Role = Field(description="Its lineage role, such as trained_on.")
-    name: str = Field(default="child", description="Its name.")
+    name: words.Line = Field(default="child", description="Its name.")
     living: bool = Field(default=True, description="Whether it has a live copy.")
     verified: bool = Field(default=True, description="Whether that copy passed verify.")
 
@@ -52,9 +52,9 @@ class GivenArtifact(Section):
     id: words.Text = Field(description="What `expect` calls it; its name, too, unless `name` is given.")
     kind: words.Kind = Field(description="Its kind.")
     age: words.Duration = Field(description="How long before `now` it was created.")
-    name: str = Field(default="", description="Its name.")
-    path: str = Field(default="", description="Where its first copy lies.")
-    root: str = Field(default="", description="The root it lies in.")
+    name: words.Line = Field(default="", description="Its name.")
+    path: words.Line = Field(default="", description="Where its first copy lies.")
+    root: words.Line = Field(default="", description="The root it lies in.")
     size: words.Size = Field(default=0, description="Bytes on disk.")
     copies: Annotated[int, Field(ge=0)] = Field(default=1, description="Live copies.")
     verified_copies: Annotated[int, Field(ge=0)] | None = Field(
@@ -64,7 +64,7 @@ class GivenArtifact(Section):
     complete: bool = Field(default=True, description="Whether its writer said that it is finished.")
     pinned: bool = Field(default=False, description="Whether somebody holds it.")
     leased: bool = Field(default=False, description="Whether it is in use.")
-    run: str = Field(default="", description="The run that made it.")
+    run: words.Line = Field(default="", description="The run that made it.")
     producer_state: words.ProducerState | None = Field(
         default=None, alias="producer.state", description="How that run ended."
     )

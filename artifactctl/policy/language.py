@@ -15,8 +15,7 @@ from artifactctl.policy.words import refuse
 Description = Annotated[str, Field(description="What it is for, in plain words.")]
 Count = Annotated[int, Field(ge=1)]
 Cap = Annotated[int, Field(ge=0)]
-PolicyName = Annotated[str, Field(min_length=1, max_length=200)]
-
+PolicyName = Annotated[words.Text, Field(max_length=200)]
 
 _SAYS_SOMETHING = ConfigDict(json_schema_extra={"minProperties": 1})
 
@@ -162,7 +161,7 @@ class ProtectEntry(Section):
     """What may not go, whatever the rules say."""
 
     name: words.EntryName = Field(description="What reports call it: protect.NAME.")
-    reason: Annotated[str, Field(min_length=8)] = Field(description="Why, for the reviewer.")
+    reason: Annotated[words.Line, Field(min_length=8)] = Field(description="Why, for the reviewer.")
     match: Match = Field(description="What is protected.")
     expires: words.Instant | None = Field(default=None, description="Until when.")
 
@@ -184,7 +183,7 @@ class PolicyDocument(Section):
 
     schema_name: Literal["artifactctl/policy/v1"] = Field(alias="schema", description="The version of this format.")
     name: PolicyName = Field(description="What plans and reports call the policy.")
-    owner: str = Field(default="", description="Who approves; printed in plans and notices.")
+    owner: words.Line = Field(default="", description="Who approves; printed in plans and notices.")
     description: Description = ""
     defaults: Defaults = Field(default=Defaults(), description="What holds where a rule says nothing.")
     limits: Limits = Field(description="Bounds on a whole run.")

@@ -93,7 +93,8 @@ _DURATION_PATTERN = r"^ *([0-9]+(\.[0-9]+)?(w|d|h|m|min|s))+ *$"
 _PERCENT_PATTERN = r"^ *[0-9]+(\.[0-9]+)? ?% *$"
 _INSTANT_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].+(Z|[+-][0-9]{2}:?[0-9]{2}))?$"
 _GROUP_PATTERN = r"^(run|kind|root|folder|labels\..+)$"
-_NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+_LINE_PATTERN = r"^[^\r\n]*$"
 
 Size = Annotated[
     int, BeforeValidator(_quantity(parse_size, "20TiB")), _text_schema(_SIZE_PATTERN, "20TiB", "500GiB", "1.5TB")
@@ -107,8 +108,9 @@ Share = Annotated[float, BeforeValidator(_quantity(_share, "30%")), _text_schema
 Instant = Annotated[
     datetime, BeforeValidator(_instant), _text_schema(_INSTANT_PATTERN, "2027-03-01", "2026-11-30T00:00:00Z")
 ]
-Text = Annotated[str, Field(min_length=1)]
-EntryName = Annotated[str, Field(pattern=_NAME_PATTERN, max_length=64, examples=["released-models"])]
+Line = Annotated[str, Field(pattern=_LINE_PATTERN)]
+Text = Annotated[str, Field(min_length=1, pattern=_LINE_PATTERN)]
+EntryName = Annotated[str, Field(pattern=NAME_PATTERN, max_length=64, examples=["released-models"])]
 GroupField = Annotated[
     str, BeforeValidator(_group_field), _text_schema(_GROUP_PATTERN, "run", "kind", "root", "folder", "labels.corpus")
 ]
