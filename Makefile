@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 IN_VENV := $(VENV)/bin
 TEST_STAMP := $(VENV)/.test-extra-installed
+TYPED_TESTS := bench benchmarks contract fakes house packaging
 
 .PHONY: help demo test lint clean
 
@@ -32,7 +33,7 @@ lint: $(TEST_STAMP)
 	$(IN_VENV)/ruff check .
 	$(IN_VENV)/ruff format --check .
 	$(IN_VENV)/mypy
-	$(IN_VENV)/mypy --package tests.bench --package tests.house --package tests.packaging
+	$(IN_VENV)/mypy $(addprefix --package tests.,$(TYPED_TESTS))
 	$(IN_VENV)/lint-imports
 
 # One pytest run for everything, so that its summary is the last line. The sandbox is left out without root; the

@@ -50,11 +50,6 @@ def policy_facts(
     return tuple(_facts(row, known) for row in policy_queries.artifacts(connection, condition))
 
 
-def living(connection: Connection) -> Mapping[ArtifactKind, int]:
-    """Return how many artifacts of each kind have a live copy."""
-    return {_KINDS[kind]: number for kind, number in policy_queries.living(connection)}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known:
     """Everything about artifacts but their own rows, by artifact id."""

@@ -190,12 +190,6 @@ def producers(connection: Connection, condition: Condition) -> Iterator[AnyRow]:
     return _rows(connection, select(newest.c.artifact_id, run.c.id, run.c.state).join(run, run.c.id == newest.c.run_id))
 
 
-def living(connection: Connection) -> Iterator[AnyRow]:
-    """Yield (kind, number) of the artifacts with a live copy."""
-    statement = select(artifact.c.kind, func.count()).join(_totals, _totals.c.artifact_id == artifact.c.id)
-    return _rows(connection, statement.where(_totals.c.copies > 0).group_by(artifact.c.kind))
-
-
 def held(connection: Connection) -> frozenset[int]:
     """Return the artifacts with a hold that was not released."""
     return _ids(connection, select(hold.c.artifact_id).where(hold.c.released_at.is_(None)))

@@ -176,10 +176,6 @@ class Reading:
         """Return what policies see of each artifact that has bytes somewhere and is in the scope, or in `also`."""
         return policy_facts.policy_facts(self.connection, scope, also=also, now=now)
 
-    def living(self) -> Mapping[ArtifactKind, int]:
-        """Return how many artifacts of each kind have a live copy below a managed root."""
-        return policy_facts.living(self.connection)
-
     # machines and places
 
     def hosts(self) -> tuple[KnownHost, ...]:

@@ -69,7 +69,7 @@ class ArtifactName(_ParamType):
         """Return the word; whether the catalog knows it is found out later."""
         if not value:
             self.fail("an empty name is none", param, ctx)
-        if not _without_control_characters(value):
+        if not _without_control_characters(value) and not _can_be_a_path(value):
             self.fail(f"{value!r} holds a control character; `artifactctl ls` shows the catalogued name", param, ctx)
         return str(value)
 
@@ -182,6 +182,11 @@ def _at(parameter: click.Parameter | None, error: UsageError) -> UsageError:
         return error
     place = parameter.opts[0] if isinstance(parameter, click.Option) else parameter.human_readable_name
     return UsageError(f"{place}: {error.message}", remedy=error.remedy)
+
+
+def _can_be_a_path(word: str) -> bool:
+    """Whether a word that is no name may be a path: unlike a name, that holds any byte but NUL."""
+    return "\0" not in word and ("/" in word or os.path.lexists(word))
 
 
 def _without_control_characters(text: str) -> bool:

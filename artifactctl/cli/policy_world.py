@@ -1,4 +1,4 @@
-"""What a policy is held against when it is linted: the site's limits, and the catalog where one was named."""
+"""What a policy is held against when it is linted: the site's limits, and the catalog or export that was named."""
 
 from typing import TYPE_CHECKING
 
@@ -8,22 +8,26 @@ if TYPE_CHECKING:
     from artifactctl.policy.ruleset import Policy
 
 
-def lint_surroundings(wiring: "Wiring", policy: "Policy | None", *, named: bool) -> "Surroundings":
-    """Return the limits that the configuration sets and, with --catalog, what is in it and how long restores took.
+def lint_surroundings(
+    wiring: "Wiring", policy: "Policy | None", *, named: bool, snapshot: bytes | None
+) -> "Surroundings":
+    """Return the limits that the configuration sets, what a named catalog or export holds, and how long restores took.
 
     `named`: the files were named on the command line.
     """
+    from artifactctl.cli.policy_words import reading_of
     from artifactctl.inventory.policy_view import catalogue_view
     from artifactctl.inventory.restore_history import slowest_restore
     from artifactctl.policy.linting import Surroundings
 
     site = _site_limits(wiring, named=named)
-    if wiring.choices.catalog is None or policy is None:
+    if policy is None or (wiring.choices.catalog is None and snapshot is None):
         return Surroundings(site=site)
-    now = wiring.now()
-    with wiring.open_existing().reading() as reading:
+    with reading_of(wiring, snapshot) as (reading, now):
         view = catalogue_view(reading, now=now, policy=policy)
-        return Surroundings(site=site, view=view, slowest_restore=slowest_restore(reading, now=now))
+        # An export holds no audit log, so it cannot tell how long restores took.
+        slowest = slowest_restore(reading, now=now) if snapshot is None else None
+        return Surroundings(site=site, view=view, slowest_restore=slowest)
 
 
 def _site_limits(wiring: "Wiring", *, named: bool) -> "SiteLimits":

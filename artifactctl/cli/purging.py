@@ -28,7 +28,7 @@ def items_to_purge(wiring: Wiring, work: "Workplace", names: Sequence[str]) -> "
 def show_purge(wiring: Wiring, work: "Workplace", items: "Sequence[Quarantined]") -> ExitCode:
     """Print for each item what every guard says now; 4 when nothing of it may be purged."""
     from artifactctl.domain.verdicts import may_remove
-    from artifactctl.reclaim.purging import forecast_purge
+    from artifactctl.reclaim.before_purge import forecast_purge
     from artifactctl.report.quarantine import purge_preview, purge_preview_payload
 
     forecasts = [(item.entry, forecast_purge(work, item)) for item in items]

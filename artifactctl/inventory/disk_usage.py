@@ -68,6 +68,7 @@ class _Tally:
         self._bytes: dict[tuple[str, str], int] = defaultdict(int)
         self._artifacts: dict[tuple[str, str], set[int]] = defaultdict(set)
         self._uncatalogued: dict[bytes, int] = defaultdict(int)
+        self._folder_bytes = 0
         self._linked: set[int] = set()
         self._problems: list[str] = []
 
@@ -77,7 +78,10 @@ class _Tally:
         if listing.problem:
             self._problems.append(listing.problem)
         around = self._owner(folder)
-        self._add(folder, listing.allocated_bytes, around)
+        if around is None:
+            self._folder_bytes += listing.allocated_bytes
+        else:
+            self._add(folder, listing.allocated_bytes, around)
         for entry in listing.entries:
             if entry.type == "directory" or entry.inode in self._linked:
                 continue
@@ -101,12 +105,9 @@ class _Tally:
                 )
                 for (kind, state), size in sorted(self._bytes.items())
             ),
-            uncatalogued=tuple(
-                Uncatalogued(path=path, allocated_bytes=size)
-                for path, size in largest
-                if size and path != self._place.path  # the folder itself is nothing anybody could remove
-            ),
+            uncatalogued=tuple(Uncatalogued(path=path, allocated_bytes=size) for path, size in largest if size),
             uncatalogued_bytes=sum(self._uncatalogued.values()),
+            folder_bytes=self._folder_bytes,
             problems=tuple(self._problems),
         )
 

@@ -23,7 +23,7 @@ def view_for(
     scope = scope_of(policies, now=now, until=until)
     with _without_garbage_collection():
         artifacts = reading.policy_facts(scope, also=also, now=now)
-    return CatalogueView(artifacts=artifacts, taken_at=now, living=reading.living())
+    return CatalogueView(artifacts=artifacts, taken_at=now, living=reading.live_by_kind())
 
 
 @contextmanager

@@ -1,7 +1,9 @@
 """Which artifacts can come from which, and in which role by default."""
 
 from artifactctl.domain.artifacts import Artifact, ArtifactKind, LineageRole
+from artifactctl.domain.text import shell_word
 from artifactctl.inventory.failures import UnfitLink
+from artifactctl.recognition.seen import join
 
 _KINDS = ArtifactKind
 _DEFAULT_ROLES: dict[tuple[ArtifactKind, ArtifactKind], LineageRole] = {
@@ -41,7 +43,7 @@ def role_for(child: Artifact, parent: Artifact, asked: str = "") -> LineageRole:
             written = f"ROLE, with ROLE one of {fitting}" if ", " in fitting else fitting
             raise UnfitLink(
                 f"a {parent.kind.value} ({parent.name}) has no usual role for a {child.kind.value} ({child.name})",
-                remedy=f"say the role: --input {parent.name}:{written}; `artifactctl register --kind` corrects a kind",
+                remedy=f"say the role: --input {parent.name}:{written}; {_correction(child, parent)}",
             )
         return usual
     if asked not in {role.value for role in _FITTING_KINDS}:
@@ -54,6 +56,14 @@ def role_for(child: Artifact, parent: Artifact, asked: str = "") -> LineageRole:
             remedy=f"a role that fits: {_offered(child, parent)}",
         )
     return role
+
+
+def _correction(child: Artifact, parent: Artifact) -> str:
+    """Return what corrects the parent's kind: a scan cannot tell merged conversations from a response set."""
+    merged = _KINDS.MERGED_CORPUS
+    kind = merged.value if parent.kind is _KINDS.RESPONSE_SET and (merged, child.kind) in _DEFAULT_ROLES else "KIND"
+    place = next((shell_word(join(copy.root.path, copy.relative)) for copy in parent.replicas), "PATH")
+    return f"if the kind is wrong: `artifactctl register {place} --kind {kind}`"
 
 
 def _offered(child: Artifact, parent: Artifact) -> str:

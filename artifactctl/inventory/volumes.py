@@ -1,6 +1,7 @@
 """Volumes by whatever name a person gives them, and what each holds as far as the catalog knows."""
 
 import os
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
@@ -13,6 +14,7 @@ from artifactctl.domain.suggestions import did_you_mean
 from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.machines import roots_here
+from artifactctl.inventory.own_files import measure_own_files
 from artifactctl.report.volumes import VolumeAccount
 
 _SET_ASIDE = (ReplicaState.QUARANTINING, ReplicaState.QUARANTINED, ReplicaState.PURGING, ReplicaState.RESTORING)
@@ -43,13 +45,22 @@ def account_volumes(host: Host, reading: Reading | None, *, now: datetime) -> tu
     reservations = reading.reservations(now) if reading else ()
     replicas = [replica for artifact in (reading.artifacts() if reading else ()) for replica in artifact.replicas]
     mounted = {usage.filesystem_uuid or usage.device: usage for usage in host.mounts()}
+    own: dict[str, int] = defaultdict(int)
     for root in roots_here(reading, host.identify()) if reading else ():
+        own[root.filesystem_uuid] += measure_own_files(host, root.path)
         if root.filesystem_uuid not in mounted and host.identity(root.path) is not None:
             below = host.usage(root.path)  # a root is listed wherever it lies, unless its volume is not mounted
             if below.filesystem_uuid == root.filesystem_uuid:
                 mounted[below.filesystem_uuid] = below
     return tuple(
-        _account(usage, roots=roots, replicas=replicas, reservations=reservations, now=now)
+        _account(
+            usage,
+            roots=roots,
+            replicas=replicas,
+            reservations=reservations,
+            own_bytes=own.get(usage.filesystem_uuid, 0),
+            now=now,
+        )
         for usage in sorted(mounted.values(), key=lambda usage: usage.mount)
     )
 
@@ -60,6 +71,7 @@ def _account(
     roots: Iterable[Root],
     replicas: Iterable[Replica],
     reservations: Sequence[Reservation],
+    own_bytes: int,
     now: datetime,
 ) -> VolumeAccount:
     on_it = [replica for replica in replicas if replica.root.filesystem_uuid == usage.filesystem_uuid]
@@ -77,5 +89,6 @@ def _account(
         reserved_bytes=headroom.promised_bytes,
         quarantined_bytes=sum(replica.allocated_bytes for replica in on_it if replica.state in _SET_ASIDE),
         catalogued_bytes=sum(replica.allocated_bytes for replica in on_it if replica.state in _IN_PLACE),
+        own_bytes=own_bytes,
         limited_by=limited_by,
     )

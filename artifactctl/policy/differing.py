@@ -5,15 +5,16 @@ is listed as such whatever else keeps it, and once more where it would go.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from artifactctl.domain.plans import Cap
+from artifactctl.policy.capping import Load, Past, caps_on
 from artifactctl.policy.decisions import Decision, Evaluation
 from artifactctl.policy.edits import Edit, Mark, edits_between
 from artifactctl.policy.evaluating import evaluate
 from artifactctl.policy.facts import CatalogueView, Facts
-from artifactctl.policy.overruns import Overrun, overruns
 from artifactctl.policy.protecting import Protections, has_expired
 from artifactctl.policy.ruleset import Policy
 
@@ -49,7 +50,11 @@ class Removal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Impact:
-    """The difference at one instant; the largest artifacts first. `overruns`: limits that would refuse the run."""
+    """The difference at one instant; the largest artifacts first. `exceeded`: limits that would refuse the run.
+
+    That is a run which takes everything that is offered, the first of its day; limits that the old policy exceeds just
+    so are left out.
+    """
 
     at: datetime
     newly_reclaimed: tuple[Change, ...]
@@ -57,7 +62,7 @@ class Impact:
     lost_protection: tuple[Change, ...]
     reason_changed: tuple[Change, ...]
     removed: tuple[Removal, ...]
-    overruns: tuple[Overrun, ...]
+    exceeded: tuple[Cap, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +81,7 @@ class PolicyDifference:
     @property
     def refused(self) -> bool:
         """Whether a limit would refuse the run at one of the instants."""
-        return any(impact.overruns for impact in self.impacts)
+        return any(impact.exceeded for impact in self.impacts)
 
     @property
     def risk(self) -> Risk:
@@ -90,7 +95,9 @@ class PolicyDifference:
 def differ(old: Policy, new: Policy, view: CatalogueView) -> PolicyDifference:
     """Return what changes when `new` takes the place of `old`; the view holds what either may match until the last."""
     edits = edits_between(old, new)
-    impacts = tuple(_impact(old, new, view, edits, now=view.taken_at + horizon) for horizon in HORIZONS)
+    largest_first = sorted(view.artifacts, key=lambda facts: (-facts.allocated_bytes, facts.name, facts.artifact_id))
+    ordered = replace(view, artifacts=largest_first)
+    impacts = tuple(_impact(old, new, ordered, edits, now=view.taken_at + horizon) for horizon in HORIZONS)
     return PolicyDifference(
         edits=edits,
         impacts=impacts,
@@ -103,9 +110,8 @@ def differ(old: Policy, new: Policy, view: CatalogueView) -> PolicyDifference:
 def _impact(old: Policy, new: Policy, view: CatalogueView, edits: Sequence[Edit], *, now: datetime) -> Impact:
     before, after = (evaluate(policy, view, now=now) for policy in (old, new))
     covered, covers = (Protections(policy, now=now) for policy in (old, new))
-    artifacts = sorted(view.artifacts, key=lambda facts: (-facts.allocated_bytes, facts.name, facts.artifact_id))
     reclaimed, kept, lost, reasons = [], [], [], []
-    for facts in artifacts:
+    for facts in view.artifacts:
         was, becomes = before.decisions[facts.artifact_id], after.decisions[facts.artifact_id]
         change = Change(facts=facts, before=was, after=becomes)
         protect = covered.first(facts)
@@ -118,21 +124,27 @@ def _impact(old: Policy, new: Policy, view: CatalogueView, edits: Sequence[Edit]
             kept.append(change)
         elif not loses and (was.because, was.action) != (becomes.because, becomes.action):
             reasons.append(change)
-    going, went = (_offered(each, artifacts) for each in (after, before))
-    present = overruns(old.limits, went, view.living)
+    present = _exceeded(old, view, before)
     return Impact(
         at=now,
         newly_reclaimed=tuple(reclaimed),
         newly_kept=tuple(kept),
         lost_protection=tuple(lost),
         reason_changed=tuple(reasons),
-        removed=tuple(_removals(edits, before, artifacts)),
-        overruns=tuple(each for each in overruns(new.limits, going, view.living) if each not in present),
+        removed=tuple(_removals(edits, before, view.artifacts)),
+        exceeded=tuple(cap for cap in _exceeded(new, view, after) if cap not in present),
     )
 
 
-def _offered(evaluation: Evaluation, artifacts: Sequence[Facts]) -> list[Facts]:
-    return [facts for facts in artifacts if not evaluation.decisions[facts.artifact_id].kept]
+def _exceeded(policy: Policy, view: CatalogueView, evaluation: Evaluation) -> tuple[Cap, ...]:
+    """Return the limits that everything offered would exceed; every copy counts, as it does in a plan."""
+    loads = [
+        Load(artifact_id=facts.artifact_id, kind=facts.kind, allocated_bytes=0 if number else facts.allocated_bytes)
+        for facts in view.artifacts
+        if not evaluation.decisions[facts.artifact_id].kept
+        for number in range(facts.copies)
+    ]
+    return tuple(cap for cap in caps_on(loads, policy.limits, Past(living=view.living)) if cap.exceeded)
 
 
 def _removals(edits: Sequence[Edit], before: Evaluation, artifacts: Sequence[Facts]) -> list[Removal]:

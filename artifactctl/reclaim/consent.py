@@ -10,7 +10,8 @@ from artifactctl.catalog import Catalog, Reading
 from artifactctl.domain.errors import Refused
 from artifactctl.domain.ledger import Approval
 from artifactctl.domain.plans import ReclaimPlan
-from artifactctl.reclaim.bounds import Load, caps_on, taken_by, why_approval
+from artifactctl.policy.capping import Load, caps_on, taken_by
+from artifactctl.reclaim.bounds import why_approval
 from artifactctl.reclaim.recent import past_of
 from artifactctl.reclaim.workplace import Workplace
 from artifactctl.report.caps import spell_exceeded

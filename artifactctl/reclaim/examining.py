@@ -16,9 +16,9 @@ from artifactctl.inventory.holding import mirror_holds
 from artifactctl.inventory.mirrored_holds import MirroredHold, read_holds, unknown_holds
 from artifactctl.inventory.standing import why_read_only
 from artifactctl.policy.layering import NOTHING_MAY_GO
+from artifactctl.reclaim.before_purge import only_what_is_ours
 from artifactctl.reclaim.importing import import_operation, strangers
 from artifactctl.reclaim.locking import locked_roots, mirror_operations
-from artifactctl.reclaim.purging import only_what_is_ours
 from artifactctl.reclaim.recovering import NEEDS_A_PERSON, Unfinished, give_up_lost, unfinished
 from artifactctl.reclaim.recovery import Action
 from artifactctl.reclaim.survey import target_of

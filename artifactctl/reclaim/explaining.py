@@ -6,9 +6,9 @@ from artifactctl.domain.artifacts import Artifact, ReplicaState
 from artifactctl.domain.audit import AuditAction, AuditEvent
 from artifactctl.domain.verdicts import Evidence, Verdict, may_remove
 from artifactctl.guards import WAIVABLE
+from artifactctl.reclaim.before_purge import forecast_purge
 from artifactctl.reclaim.planning import evidence_about
 from artifactctl.reclaim.preparing import judge_each
-from artifactctl.reclaim.purging import forecast_purge
 from artifactctl.reclaim.quarantined import in_quarantine
 from artifactctl.reclaim.workplace import Workplace
 from artifactctl.report.instants import format_instant

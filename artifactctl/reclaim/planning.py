@@ -10,8 +10,9 @@ from artifactctl.domain.sharing import SharedInode, freed_with_the_last_name
 from artifactctl.domain.verdicts import Evidence, Verdict, may_remove
 from artifactctl.guards import Candidate, Guard, evaluate
 from artifactctl.guards.company import going_with, kept_as_input, without_protect
+from artifactctl.policy.capping import Load, Past, caps_on, taken_by
 from artifactctl.policy.ruleset import Policy
-from artifactctl.reclaim.bounds import Load, Past, caps_on, taken_by, why_approval, within_caps
+from artifactctl.reclaim.bounds import why_approval, within_caps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

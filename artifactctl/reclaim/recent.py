@@ -3,7 +3,8 @@
 from datetime import UTC, datetime, timedelta
 
 from artifactctl.catalog import Reading
-from artifactctl.reclaim.bounds import RUNS_COMPARED, Past
+from artifactctl.policy.capping import Past
+from artifactctl.reclaim.bounds import RUNS_COMPARED
 
 
 def past_of(reading: Reading, *, now: datetime, without: str = "") -> Past:

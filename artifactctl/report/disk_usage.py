@@ -33,18 +33,22 @@ class Uncatalogued:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskUsage:
-    """What was measured below one path. `problems` names what could not be read: those bytes are missing here."""
+    """What was measured below one path. `problems` names what could not be read: those bytes are missing here.
+
+    `folder_bytes` are the blocks of folders that belong to no artifact: nothing anybody could catalogue.
+    """
 
     path: bytes
     shares: tuple[Share, ...]
     uncatalogued: tuple[Uncatalogued, ...]
     uncatalogued_bytes: int
+    folder_bytes: int
     problems: tuple[str, ...] = ()
 
     @property
     def total_bytes(self) -> int:
         """All bytes that were seen."""
-        return self.uncatalogued_bytes + sum(share.allocated_bytes for share in self.shares)
+        return self.uncatalogued_bytes + self.folder_bytes + sum(share.allocated_bytes for share in self.shares)
 
 
 def disk_usage_text(usages: Sequence[DiskUsage]) -> Document:
@@ -60,11 +64,13 @@ def disk_usage_payload(usages: Sequence[DiskUsage]) -> dict[str, Any]:
     return {
         "total_bytes": sum(usage.total_bytes for usage in usages),
         "uncatalogued_bytes": sum(usage.uncatalogued_bytes for usage in usages),
+        "folder_bytes": sum(usage.folder_bytes for usage in usages),
         "places": [
             {
                 **json_path(usage.path),
                 "total_bytes": usage.total_bytes,
                 "uncatalogued_bytes": usage.uncatalogued_bytes,
+                "folder_bytes": usage.folder_bytes,
                 "shares": [
                     {
                         "root": share.root,
@@ -90,6 +96,7 @@ def _one(usage: DiskUsage) -> list[str | Table]:
         (share.kind, share.state, f"{share.artifacts:,}", format_bytes(share.allocated_bytes)) for share in usage.shares
     ]
     rows.append(("uncatalogued", "", "", format_bytes(usage.uncatalogued_bytes)))
+    rows.append(("folders", "", "", format_bytes(usage.folder_bytes)))
     lines: list[str | Table] = [
         f"{display_path(usage.path)}  {format_bytes(usage.total_bytes)}",
         Table(columns=columns("kind", "state", ">artifacts", ">on disk"), rows=tuple(rows)),

@@ -21,7 +21,7 @@ def code(text: str) -> str:
     return f"{fence}{edge}{flat}{edge}{fence}" if flat else ""
 
 
-def markdown_table(table: Table, *, code_in: str = "") -> str:
+def markdown_table(table: Table, *, code_in: str | None = None) -> str:
     """Return the table with escaped cells, code in the column of that title; numbers go to the right."""
     spellings = [code if column.title == code_in else escaped for column in table.columns]
     lines = [

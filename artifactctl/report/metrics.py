@@ -20,7 +20,7 @@ _VOLUME_FIGURES = (
     ("reserved", "What was promised by `plan --reserve` and is not written yet."),
     ("quarantined", "What lies in quarantine and comes free with a purge."),
     ("catalogued", "What belongs to catalogued artifacts in their places."),
-    ("unaccounted", "What is used and neither catalogued nor in quarantine."),
+    ("unaccounted", "What is used and neither catalogued, in quarantine nor artifactctl's own."),
 )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from artifactctl.domain.text import printable
 from artifactctl.policy.differing import Change, Impact, PolicyDifference, Removal, bytes_of
 from artifactctl.policy.edits import Edit
-from artifactctl.policy.overruns import Overrun
+from artifactctl.report.caps import spell_exceeded
 from artifactctl.report.instants import format_instant
 from artifactctl.report.json_values import rfc3339
 from artifactctl.report.sizes import counted, format_bytes
@@ -48,7 +48,7 @@ def diff_document(answer: DiffAnswer) -> Document:
     document: list[str | Table] = [head_line(answer), "", edits_table(difference.edits), "", numbers_table(difference)]
     if removed := removal_lines(difference):
         document += ["", *removed]
-    if refused := overrun_lines(difference):
+    if refused := refusal_lines(difference):
         document += ["", *refused]
     for _, heading, changes in first_appearances(difference):
         document += ["", f"{heading}, the largest first", changes_table(changes[:MOST_SHOWN])]
@@ -97,24 +97,13 @@ def removal_lines(difference: PolicyDifference) -> list[str]:
     ]
 
 
-def overrun_lines(difference: PolicyDifference) -> list[str]:
+def refusal_lines(difference: PolicyDifference) -> list[str]:
     """Return a line for each limit that would refuse the run, for the first instant at which it does."""
     first: dict[tuple[str, object], str] = {}
     for when, impact in zip(WHEN, difference.impacts, strict=True):
-        for overrun in impact.overruns:
-            first.setdefault((overrun.limit, overrun.kind), f"{when}: {_spell_overrun(overrun)}")
+        for cap in impact.exceeded:
+            first.setdefault((cap.name, cap.kind), f"{when}, a run would be REFUSED: {spell_exceeded(cap)}")
     return list(first.values())
-
-
-def _spell_overrun(overrun: Overrun) -> str:
-    if overrun.limit.endswith("bytes"):
-        used, allowed = format_bytes(overrun.used), format_bytes(overrun.allowed)
-        excess = format_bytes(overrun.used - overrun.allowed)
-    else:
-        kind = f" of kind {overrun.kind.value}" if overrun.kind is not None else ""
-        used, allowed = f"{counted(overrun.used, 'artifact')}{kind}", f"{overrun.allowed:,}"
-        excess = f"{overrun.used - overrun.allowed:,}"
-    return f"a run would be REFUSED: {used} are over limits.{overrun.limit} ({allowed}) by {excess}"
 
 
 def first_appearances(difference: PolicyDifference) -> list[tuple[str, str, tuple[Change, ...]]]:
@@ -186,14 +175,15 @@ def _impact(impact: Impact) -> dict[str, Any]:
         **{field: [_change(change) for change in changes] for field, changes in classes.items()},
         "removed_rules": [_removal(removal) for removal in impact.removed],
         **{f"{field}_bytes": bytes_of([change.facts for change in changes]) for field, changes in classes.items()},
-        "overruns": [
+        "exceeded_caps": [
             {
-                "limit": overrun.limit,
-                "kind": None if overrun.kind is None else overrun.kind.value,
-                "allowed": overrun.allowed,
-                "used": overrun.used,
+                "name": cap.name.value,
+                "kind": None if cap.kind is None else cap.kind.value,
+                "limit": cap.limit,
+                "used": cap.used,
+                "exceeded_by": cap.excess,
             }
-            for overrun in impact.overruns
+            for cap in impact.exceeded
         ],
     }
 

@@ -9,7 +9,7 @@ from artifactctl.report.policy_diff import (
     edits_table,
     first_appearances,
     numbers_table,
-    overrun_lines,
+    refusal_lines,
     removal_lines,
     risk_line,
 )
@@ -45,7 +45,7 @@ def diff_markdown(answer: DiffAnswer) -> str:
 
 def _alert(difference: PolicyDifference) -> str:
     lines = [f"**{risk_line(difference)}**"]
-    lines += [escaped(line) for line in (*removal_lines(difference), *overrun_lines(difference))]
+    lines += [escaped(line) for line in (*removal_lines(difference), *refusal_lines(difference))]
     return "\n".join((f"> [!{_ALERTS[difference.risk]}]", *("> " + line + "  " for line in lines))).rstrip()
 
 

@@ -20,15 +20,15 @@ _COMMENT_COLUMN = 34
 
 
 def policy_yaml(policy: Policy, *, written: Policy, files: Sequence[str]) -> str:
-    """Return the policy as a file would say it; comments give its digest, decimal sizes and what was tightened.
+    """Return the policy as a file would say it; comments give its digest, sizes both ways and what was configured.
 
     `written` is what the files alone mean.
     """
     form = _commented(written_form(policy))
     limits = form["limits"]
     for section, remarks in (
-        (form["defaults"], _tightenings(policy, written)),
-        (limits, _both(_sizes(policy.limits), _tightenings(policy, written))),
+        (form["defaults"], _configured(policy, written)),
+        (limits, _both(_sizes(policy.limits), _configured(policy, written))),
         (limits.get("per_day", {}), _sizes_per_day(policy.limits)),
     ):
         for key in section.keys() & remarks.keys():
@@ -47,7 +47,7 @@ def policy_payload(policy: Policy, *, written: Policy, files: Sequence[str]) -> 
         "files": list(files),
         "digest": policy.digest,
         "policy": _plain(policy),
-        "tightened": {
+        "configured": {
             name: {"policy_file": _number(before), "in_force": _number(after)}
             for name, before, after in _changes(policy, written)
         },
@@ -55,7 +55,7 @@ def policy_payload(policy: Policy, *, written: Policy, files: Sequence[str]) -> 
 
 
 def _changes(policy: Policy, written: Policy) -> list[tuple[str, Any, Any]]:
-    """Return (name of the field, as the files say, as it holds) of what the configuration made stricter."""
+    """Return (name of the field, as the files say, as it holds) of what the configuration changes."""
     pairs = [
         ("max_bytes", written.limits.max_bytes, policy.limits.max_bytes),
         ("max_artifacts", written.limits.max_artifacts, policy.limits.max_artifacts),
@@ -65,13 +65,13 @@ def _changes(policy: Policy, written: Policy) -> list[tuple[str, Any, Any]]:
     return [(name, before, after) for name, before, after in pairs if before != after]
 
 
-def _tightenings(policy: Policy, written: Policy) -> Mapping[str, str]:
-    """Return by key of `defaults` or `limits` what the files say where the configuration is stricter."""
+def _configured(policy: Policy, written: Policy) -> Mapping[str, str]:
+    """Return by key of `defaults` or `limits` what the files say where the configuration says otherwise."""
     remarks = {}
     for name, before, _ in _changes(policy, written):
         said = duration_text(before) if isinstance(before, timedelta) else before
         key = name.removesuffix("_seconds")
-        remarks[key] = f"tightened by configuration from {size_text(before) if key == 'max_bytes' else said}"
+        remarks[key] = f"configured; the policy file says {size_text(before) if key == 'max_bytes' else said}"
     return remarks
 
 

@@ -7,12 +7,15 @@ from typing import Any
 from artifactctl.domain.text import display_path, printable
 from artifactctl.report.json_values import json_path
 from artifactctl.report.sizes import format_bytes
-from artifactctl.report.tables import Table, columns
+from artifactctl.report.tables import Document, Table, columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VolumeAccount:
-    """One volume. `unaccounted_bytes` is what is used and neither catalogued nor in quarantine."""
+    """One volume. `unaccounted_bytes` is what is used and neither catalogued, in quarantine nor artifactctl's own.
+
+    `own_bytes` are the marker, journal, manifests and ballast of the roots on it.
+    """
 
     name: str
     mount: bytes
@@ -24,16 +27,17 @@ class VolumeAccount:
     reserved_bytes: int
     quarantined_bytes: int
     catalogued_bytes: int
+    own_bytes: int
     limited_by: str
 
     @property
     def unaccounted_bytes(self) -> int:
         """Bytes in use that the catalog knows nothing of; never negative (sparse files, shared extents)."""
-        return max(0, self.used_bytes - self.catalogued_bytes - self.quarantined_bytes)
+        return max(0, self.used_bytes - self.catalogued_bytes - self.quarantined_bytes - self.own_bytes)
 
 
 def volume_table(accounts: Sequence[VolumeAccount]) -> Table:
-    """Return `df` for a person."""
+    """Return the volumes as a table."""
     return Table(
         columns=columns(
             "volume",
@@ -64,6 +68,13 @@ def volume_table(accounts: Sequence[VolumeAccount]) -> Table:
     )
 
 
+def volumes_text(accounts: Sequence[VolumeAccount]) -> Document:
+    """Return `df` for a person: the table, and what of the used bytes is artifactctl's own."""
+    own = [f"{format_bytes(a.own_bytes)} on {display_path(a.mount)}" for a in accounts if a.own_bytes]
+    note = f"not unaccounted: markers, journals and manifests of artifactctl itself, {', '.join(own)}"
+    return [volume_table(accounts), *(("", note) if own else ())]
+
+
 def volume_payload(account: VolumeAccount) -> dict[str, Any]:
     """Return one volume of `df --json`."""
     return {
@@ -77,6 +88,7 @@ def volume_payload(account: VolumeAccount) -> dict[str, Any]:
         "reserved_bytes": account.reserved_bytes,
         "quarantined_bytes": account.quarantined_bytes,
         "catalogued_bytes": account.catalogued_bytes,
+        "own_bytes": account.own_bytes,
         "unaccounted_bytes": account.unaccounted_bytes,
         "limited_by": account.limited_by,
     }

@@ -55,6 +55,19 @@ def test_a_path_is_absolute_bytes_and_is_not_resolved(tmp_path, monkeypatch):
     assert PATH.convert(os.fsdecode(b"\xff"), None, None) == os.fsencode(tmp_path) + b"/\xff"
 
 
+def test_a_word_with_control_characters_can_be_a_path_but_no_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(click.BadParameter, match="control character"):
+        ARTIFACT.convert("a\nb", None, None)
+
+    (tmp_path / "a\nb").mkdir()
+
+    assert ARTIFACT.convert("a\nb", None, None) == "a\nb"
+    assert ARTIFACT.convert("gone/a\x1bb", None, None) == "gone/a\x1bb"
+    with pytest.raises(click.BadParameter, match="control character"):
+        ARTIFACT.convert("/a\0b", None, None)
+
+
 @pytest.mark.parametrize("parameter", [ARTIFACT, PATH])
 def test_an_empty_word_is_neither_a_name_nor_a_path(parameter):
     with pytest.raises(click.BadParameter, match="empty"):

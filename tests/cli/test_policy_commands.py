@@ -201,7 +201,17 @@ def test_the_configured_files_count_from_the_folder_of_the_configuration(shop: A
     answer = json.loads(shop.run("policy", "show", "--json").stdout)
 
     assert answer["files"] == [str(folder.parent / "rules" / "a.yaml")]
-    assert answer["tightened"]["max_artifacts"] == {"policy_file": 100, "in_force": 7}
+    assert answer["configured"]["max_artifacts"] == {"policy_file": 100, "in_force": 7}
+
+
+def test_files_named_by_the_environment_are_shown_over_the_configured_ones(shop: Any, folder: Path) -> None:
+    (folder / "over.yaml").write_text(policy_text(name="over", rules=RULE, defaults="{quarantine: 30d}"))
+
+    done = shop.run("policy", "show", environment={"ARTIFACTCTL_POLICY_FILES": "over.yaml"})
+
+    assert done.stdout.startswith("# policies/default.yaml, over.yaml\n")
+    assert "name: over" in done.stdout
+    assert "quarantine: 30d\n" in done.stdout
 
 
 def test_lint_holds_the_files_against_a_catalog_that_is_named(stocked: Any) -> None:
@@ -218,7 +228,11 @@ def test_lint_holds_the_files_against_a_catalog_that_is_named(stocked: Any) -> N
 
     done = stocked.run("policy", "lint", "p.yaml", "--catalog", str(stocked.location))
     without = stocked.run("policy", "lint", "p.yaml")
+    exported = stocked.run("catalog", "export", str(stocked.folder / "catalog.json"))
+    elsewhere = stocked.run("policy", "lint", "p.yaml", "--snapshot", str(stocked.folder / "catalog.json"))
 
+    assert exported.exit_code == 0, exported.stderr
+    assert [line.split(" ")[1] for line in elsewhere.stdout.splitlines()] == ["AP011", "AP030"]
     assert [line.split(" ")[1] for line in done.stdout.splitlines()] == ["AP050", "AP011", "AP030"]
     assert "of late somebody restored after 5d" in done.stdout
     assert [line.split(" ")[1] for line in without.stdout.splitlines()] == ["AP030"]

@@ -30,15 +30,23 @@ def test_the_pipeline_example_answers_with_a_peak(cli: CommandLine) -> None:
     assert "3776" in done.stdout
 
 
-def test_the_workflow_lints_and_tests_policy_files(cli: CommandLine) -> None:
+def test_the_workflow_lints_tests_and_posts_what_a_change_would_do(cli: CommandLine, tmp_path: Path) -> None:
     workflow = YAML(typ="safe").load(EXAMPLES / "policy-review.yml")
     runs = {step.get("name"): step.get("run", "") for step in workflow["jobs"]["review"]["steps"]}
     shutil.copytree(EXAMPLES.parent / "policies", cli.cwd / "policies")
+    environment = {**cli.environment, "PATH": _path_with_the_program(cli, tmp_path)}
+    environment |= {"BASE": "main", "SNAPSHOT": "catalog-snapshot.json", "GITHUB_STEP_SUMMARY": "summary.md"}
+    for words in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-q", "-m", "before"]):
+        subprocess.run(["git", "-c", "user.name=n", "-c", "user.email=e@x", *words], cwd=cli.cwd, check=True)
+    cli("init", "--yes")
+    cli("catalog", "export", "catalog-snapshot.json")
 
-    for step in ("lint", "test"):
-        done = cli(*shlex.split(runs[step])[1:])
-        assert done.code == 0, done.stderr
-    assert runs["impact"].startswith("artifactctl policy diff ")
+    for step in ("lint", "test", "impact"):
+        done = subprocess.run(
+            ["sh", "-ec", runs[step]], env=environment, cwd=cli.cwd, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    assert "polic" in (cli.cwd / "summary.md").read_text()
 
 
 def test_the_hooks_are_commands_that_take_a_folder(cli: CommandLine) -> None:
@@ -63,12 +71,7 @@ def test_the_configuration_example_is_accepted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("tokens", "says"), [("10k", "It fits"), ("87.8B", "does not fit")])
 def test_the_script_says_whether_it_fits(cli: CommandLine, tmp_path: Path, tokens: str, says: str) -> None:
-    program = tmp_path / "bin" / "artifactctl"
-    program.parent.mkdir()
-    program.write_text("#!/bin/sh\nexec " + " ".join(str(word) for word in cli.command()) + ' "$@"\n')
-    program.chmod(0o755)
-
-    path = f"{program.parent}{os.pathsep}{cli.environment['PATH']}"
+    path = _path_with_the_program(cli, tmp_path)
 
     done = subprocess.run(
         ["sh", str(EXAMPLES / "before-extraction.sh"), tokens, str(tmp_path)],
@@ -80,3 +83,12 @@ def test_the_script_says_whether_it_fits(cli: CommandLine, tmp_path: Path, token
     )
 
     assert says in done.stdout + done.stderr
+
+
+def _path_with_the_program(cli: CommandLine, tmp_path: Path) -> str:
+    """Return a PATH on which the program is found by its name."""
+    program = tmp_path / "bin" / "artifactctl"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\nexec " + " ".join(str(word) for word in cli.command()) + ' "$@"\n')
+    program.chmod(0o755)
+    return f"{program.parent}{os.pathsep}{cli.environment['PATH']}"

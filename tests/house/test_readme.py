@@ -11,6 +11,7 @@ import pytest
 from artifactctl.cli.command_table import COMMANDS
 from artifactctl.cli.main import program
 from artifactctl.domain.errors import ExitCode, UsageError
+from tests.bench.parsing import parse
 from tests.bench.sandbox import CHECKOUT
 from tests.house.sources import text_of
 
@@ -45,7 +46,7 @@ def test_every_example_is_a_command_line_that_the_program_takes() -> None:
 
     assert len(examples) >= 20
     for example in examples:
-        _parse(program, shlex.split(example)[1:])
+        parse(program, shlex.split(example)[1:])
 
 
 @pytest.mark.parametrize(
@@ -53,7 +54,7 @@ def test_every_example_is_a_command_line_that_the_program_takes() -> None:
 )
 def test_an_example_that_the_program_does_not_take_is_found(example: str) -> None:
     with pytest.raises((click.ClickException, UsageError)):
-        _parse(program, example.split())
+        parse(program, example.split())
 
 
 def test_what_is_said_to_come_later_is_not_there_yet() -> None:
@@ -82,15 +83,6 @@ def _examples() -> list[str]:
     prompted = re.findall(r"^\$ (artifactctl .*)$", text_of("README.md"), flags=re.MULTILINE)
     spoken = re.findall(r"`(artifactctl [^`]*)`", text_of("README.md"))
     return [line for line in [*prompted, *spoken] if "COMMAND" not in line]
-
-
-def _parse(command: click.Command, words: list[str], parent: click.Context | None = None) -> None:
-    """Parse the words as the program would, down to the last command; nothing is run."""
-    with command.make_context(command.name, words, parent=parent) as context:
-        if isinstance(command, click.Group):
-            _, inner, rest = command.resolve_command(context, [*context._protected_args, *context.args])
-            assert inner is not None
-            _parse(inner, rest, context)
 
 
 def _code_blocks() -> list[str]:

@@ -246,6 +246,18 @@ def test_a_role_that_does_not_fit_the_kinds_is_refused(ground: Ground, word: str
     assert refused.value.remedy
 
 
+def test_a_corpus_that_was_taken_for_a_response_set_can_be_corrected_as_the_refusal_says(ground: Ground) -> None:
+    corpora.json_lines(ground.data / "merged.jsonl", corpora.conversations(4))
+    declare(ground, ground.data / "merged.jsonl", Statement(kind=ArtifactKind.RESPONSE_SET, name="merged"))
+    hidden_states.safetensors_shards(ground.data / "hs")
+    declare(ground, ground.data / "hs", Statement(kind=ArtifactKind.HIDDEN_STATES, name="hs"))
+
+    with pytest.raises(UnfitLink) as refused:
+        link(ground.catalog, "hs", ["merged"], here=HERE, acting=ACTING)
+
+    assert f"artifactctl register {ground.data}/merged.jsonl --kind merged_corpus" in refused.value.remedy
+
+
 def test_an_artifact_can_be_named_by_its_path(ground: Ground) -> None:
     corpus(ground)
     vocab_maps.two_torch_files(ground.data / "map")

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 
 from artifactctl.domain.artifacts import ArtifactKind
+from artifactctl.domain.plans import Cap, CapName
 from artifactctl.policy.differing import HORIZONS, Change, Impact, PolicyDifference, Risk, differ
 from artifactctl.policy.edits import Edit, Mark, edits_between
 from artifactctl.policy.facts import CatalogueView, Facts
-from artifactctl.policy.overruns import Overrun, overruns
 from artifactctl.policy.ruleset import Keep, KeepEvery, KeepLast, Limits, Matcher, Policy
 from tests.builders import NOON
 from tests.policy.worlds import facts, policies, policy, protect, rule, view, views
@@ -108,29 +108,22 @@ def test_limits_that_the_new_policy_goes_over_refuse_the_run_unless_the_old_one_
 
     found = difference(KEEPS_THREE, tight, *CHECKPOINTS)
 
-    assert found.impacts[0].overruns == (
-        Overrun(limit="max_bytes", allowed=2500, used=3006),
-        Overrun(limit="max_artifacts", allowed=2, used=3),
+    assert found.impacts[0].exceeded == (
+        Cap(name=CapName.BYTES, limit=2500, used=3006),
+        Cap(name=CapName.ARTIFACTS, limit=2, used=3),
     )
     assert (found.refused, found.risk) == (True, Risk.SEVERE)
     assert not difference(tight, tight, *CHECKPOINTS).refused
 
 
-def test_a_share_counts_from_ten_artifacts_of_a_kind_up() -> None:
-    limits = Limits(max_bytes=10**6, max_artifacts=100, max_share_of_kind=0.3)
-    going = [facts(number) for number in range(1, 5)]
+def test_every_copy_counts_against_the_limits_as_in_a_plan() -> None:
+    tight = replace(KEEPS_ONE, limits=Limits(max_bytes=10**6, max_artifacts=2))
+    copies = [replace(each, copies=2) for each in CHECKPOINTS[:2]]
 
-    assert overruns(limits, going, {ArtifactKind.CHECKPOINT: 9}) == ()
-    assert overruns(limits, going[:3], {ArtifactKind.CHECKPOINT: 10}) == ()
-    assert overruns(limits, going, {ArtifactKind.CHECKPOINT: 10}) == (
-        Overrun(limit="max_share_of_kind", allowed=3, used=4, kind=ArtifactKind.CHECKPOINT),
+    assert difference(KEEPS_THREE, tight, *copies).impacts[0].exceeded == ()
+    assert difference(KEEPS_THREE, tight, *copies, CHECKPOINTS[2]).impacts[0].exceeded == (
+        Cap(name=CapName.ARTIFACTS, limit=2, used=4),
     )
-
-
-def test_the_limits_of_a_day_count_as_those_of_a_run() -> None:
-    limits = Limits(max_bytes=10**6, max_artifacts=100, max_bytes_per_day=999, max_artifacts_per_day=0)
-
-    assert [each.limit for each in overruns(limits, [facts(1)], {})] == ["per_day.max_bytes", "per_day.max_artifacts"]
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,11 @@
 """The guide for reviewers names every field, code and reason there is, and its example does what it says."""
 
 import re
+import shlex
 
 import pytest
 
+from artifactctl.cli.main import program
 from artifactctl.policy.expectations import because_words
 from artifactctl.policy.findings import Code, Level
 from artifactctl.policy.fixtures import Expected, GivenArtifact, GivenChild, TestEntry
@@ -12,6 +14,7 @@ from artifactctl.policy.linting import lint
 from artifactctl.policy.reading import load_policy, read_policy
 from artifactctl.policy.sections import Section
 from artifactctl.policy.testing import checked_policy, run_tests
+from tests.bench.parsing import parse
 from tests.bench.sandbox import CHECKOUT
 from tests.builders import NOON
 from tests.policy.written import policy_text
@@ -53,6 +56,15 @@ def test_every_code_is_explained_at_its_level() -> None:
 
     assert explained == {code.value: code.level.value for code in Code}
     assert set(explained.values()) == {level.value for level in Level}
+
+
+def test_every_command_in_the_guide_is_one_that_the_program_takes() -> None:
+    spoken = re.findall(r"^\$ (artifactctl [^#\n]*)", GUIDE, flags=re.MULTILINE)
+    spoken += re.findall(r"`(artifactctl [a-z][^`]*)`", GUIDE)
+
+    assert len(spoken) >= 10
+    for line in spoken:
+        parse(program, shlex.split(line)[1:])
 
 
 def test_every_reason_is_named() -> None:

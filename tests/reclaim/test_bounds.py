@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from artifactctl.domain.artifacts import ArtifactKind
 from artifactctl.domain.ledger import Taken
 from artifactctl.domain.plans import CapName
+from artifactctl.policy.capping import Load, Past, caps_on, taken_by
 from artifactctl.policy.ruleset import Limits
-from artifactctl.reclaim.bounds import Load, Past, caps_on, taken_by, why_approval, within_caps
+from artifactctl.reclaim.bounds import why_approval, within_caps
 
 GIB = 1 << 30
 LOOSE = Limits(max_bytes=1 << 50, max_artifacts=1000)

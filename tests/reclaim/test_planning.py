@@ -17,8 +17,8 @@ from artifactctl.domain.plans import Bound, ReclaimPlan, canonical_json
 from artifactctl.domain.sharing import SharedInode
 from artifactctl.guards import standard_guards
 from artifactctl.guards.candidate import Recipe, RecipeInput, RemovedChild, Successor
+from artifactctl.policy.capping import Past
 from artifactctl.policy.ruleset import Matcher, Protect, Relation, RequireSuccessor
-from artifactctl.reclaim.bounds import Past
 from artifactctl.reclaim.planfile import PlanEdited, plan_from_text, plan_to_json
 from artifactctl.reclaim.planning import Circumstances, Subject, make_plan
 from tests.builders import NOON, a_candidate, a_hold, a_replica, a_tree, an_artifact, an_observation

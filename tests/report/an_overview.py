@@ -52,6 +52,7 @@ def an_account(**changes: Any) -> VolumeAccount:
         "used_bytes": 2000 * GIB,
         "reserved_bytes": 500 * GIB,
         "quarantined_bytes": 100 * GIB,
+        "own_bytes": 0,
         "catalogued_bytes": 1500 * GIB,
         "limited_by": "filesystem",
     }

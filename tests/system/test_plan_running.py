@@ -1,4 +1,7 @@
-"""`plan running` beside real writers on real filesystems: rate, what remains, and when the volume is full."""
+"""`plan running` and `rescue` beside real writers on real filesystems: rate, what remains, and when the volume is full.
+
+The one looks at files below a folder, the other at what processes have open: both must come to the same rate.
+"""
 
 import subprocess
 import sys
@@ -69,11 +72,12 @@ def test_a_real_writer_is_measured_right_on_every_filesystem(
 
 
 def what_is_wrong(cli: CommandLine, mount: Path, writer: str) -> dict[str, tuple[float, float]]:
-    """Return what the plan says that is more than a tenth off: (said, true) by name."""
+    """Return what the two commands say that is more than a tenth off: (said, true) by name."""
     with subprocess.Popen([sys.executable, "-c", WRITERS[writer], mount]) as process:
         try:
             outcome = cli("plan", "running", mount, "--bytes", f"{WHOLE // MIB}MiB", "--watch", "5s", "--json")
             ended_at = datetime.now(UTC)
+            rescued = cli("rescue", mount, "--seconds", "5", "--json").json()
             assert process.poll() is None, "the writer must outlast the look"
         finally:
             process.kill()
@@ -81,6 +85,7 @@ def what_is_wrong(cli: CommandLine, mount: Path, writer: str) -> dict[str, tuple
     left = datetime.fromisoformat(plan["full_at"]) - ended_at
     claims = {
         "rate": (plan["bytes_per_second"], RATE),
+        "rate in first aid": (rescued["writers"][0]["bytes_per_second"], RATE),
         "remaining": (plan["demand_bytes"], WHOLE - plan["written_bytes"]),
         "duration": (plan["duration_seconds"], plan["demand_bytes"] / RATE),
         "full in": (left / timedelta(seconds=1), plan["headroom_bytes"] / RATE),

@@ -30,12 +30,12 @@ def du(wiring: Wiring, path: bytes | None) -> None:
 def df(wiring: Wiring) -> None:
     """Show volumes with reserved, quarantined and unaccounted bytes."""
     from artifactctl.inventory.volumes import account_volumes
-    from artifactctl.report.volumes import volume_payload, volume_table
+    from artifactctl.report.volumes import volume_payload, volumes_text
 
     with wiring.reading_if_any() as reading:
         accounts = account_volumes(wiring.host, reading, now=wiring.now())
     wiring.output.answer(
         "df",
         payload=lambda: {"volumes": [volume_payload(account) for account in accounts]},
-        text=lambda: [volume_table(accounts)],
+        text=lambda: volumes_text(accounts),
     )

@@ -238,6 +238,7 @@ class Emptying:
     def _check_batch(self) -> None:
         """Go on only while the lock is ours and the folder in hand is still below the quarantine."""
         self._check_stop()
+        self._witness.settle_old()
         now = time.monotonic()
         if self._acts_left > 0 and now < self._check_again_at:
             self._acts_left -= 1

@@ -21,6 +21,7 @@ from artifactctl.hosts.probe.rootfolder import RootFolder
 _CLOCK_REALTIME_COARSE = 5  # linux/time.h; what the kernel stamps files with, or behind it
 _MOST_PENDING = 64
 _LONGEST_WAIT_SECONDS = 0.1
+_LONGEST_HOLD_SECONDS = 0.05  # for so long an open of another name may have to wait
 _LINK = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -54,6 +55,7 @@ class Witness:
         self._root = root
         self._most_pending = most_pending
         self._pending: Dict[int, _Held] = {}
+        self._since = 0.0
 
     def see(self, folder_fd: int, name: bytes, status: FileStatus, act: Callable[[], None]) -> None:
         """Do `act`, which renames or unlinks what `status` is of; OSError is that of the act."""
@@ -74,9 +76,16 @@ class Witness:
         if held is None:
             act()
             return
+        if not self._pending:
+            self._since = time.monotonic()
         self._pending[held.before.inode] = held
         held.see(act)
         if len(self._pending) >= self._most_pending:
+            self.settle()
+
+    def settle_old(self) -> None:
+        """Settle when a file has been held long enough."""
+        if self._pending and time.monotonic() - self._since > _LONGEST_HOLD_SECONDS:
             self.settle()
 
     def settle(self) -> None:
