@@ -265,3 +265,7 @@ class Reading:
     def last_runs(self, count: int, *, without: str = "") -> tuple[Taken, ...]:
         """Return what each of the last plans that were carried out took, newest first, but for the plan `without`."""
         return taking_queries.last_runs(self.connection, count, without=without)
+
+    def live_by_kind(self) -> Mapping[ArtifactKind, int]:
+        """Return how many artifacts of each kind have a live copy."""
+        return taking_queries.live_by_kind(self.connection)

@@ -1,14 +1,16 @@
-"""How much removals took, for limits over a day and comparisons with earlier runs.
+"""How much removals took, for limits over a day and comparisons with earlier runs; and how much there is of a kind.
 
 What was put back, or never moved, was not taken. Bytes are those allocated to the copy, as caps count them.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection, and_, func, or_, select
+from sqlalchemy import ColumnElement, Connection, and_, distinct, func, or_, select
 
-from artifactctl.catalog.schema_artifacts import replica
+from artifactctl.catalog.schema_artifacts import artifact, replica
 from artifactctl.catalog.schema_work import operation, plan_step_use
+from artifactctl.domain.artifacts import ArtifactKind, ReplicaState
 from artifactctl.domain.ledger import Taken
 from artifactctl.domain.operations import JournalEvent
 
@@ -44,6 +46,17 @@ def last_runs(connection: Connection, count: int, *, without: str) -> tuple[Take
         .limit(count)
     )
     return tuple(Taken(bytes=int(size), artifacts=number) for size, number in connection.execute(statement))
+
+
+def live_by_kind(connection: Connection) -> Mapping[ArtifactKind, int]:
+    """Return how many artifacts of each kind have a live copy; kinds without any are left out."""
+    statement = (
+        select(artifact.c.kind, func.count(distinct(artifact.c.id)))
+        .join(replica, replica.c.artifact_id == artifact.c.id)
+        .where(replica.c.state == ReplicaState.LIVE.value)
+        .group_by(artifact.c.kind)
+    )
+    return {ArtifactKind(kind): count for kind, count in connection.execute(statement)}
 
 
 def _within(instant: ColumnElement[datetime], since: datetime, until: datetime) -> ColumnElement[bool]:

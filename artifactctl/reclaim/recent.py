@@ -13,5 +13,5 @@ def past_of(reading: Reading, *, now: datetime, without: str = "") -> Past:
     return Past(
         today=reading.taken_between(midnight, midnight + timedelta(days=1)),
         last_runs=reading.last_runs(RUNS_COMPARED, without=without),
-        living=reading.living(),
+        living=reading.live_by_kind(),
     )

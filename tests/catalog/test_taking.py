@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from artifactctl.domain.artifacts import ArtifactKind
 from artifactctl.domain.ledger import Taken
 from artifactctl.domain.operations import JournalEvent
 
@@ -72,3 +73,13 @@ def test_the_last_runs_come_newest_first_and_without_what_came_to_nothing(went, 
     with catalog.reading() as reading:
         assert [run.artifacts for run in reading.last_runs(2)] == [1, 2]
         assert [run.artifacts for run in reading.last_runs(5, without="1" * 64)] == [1, 1]
+
+
+def test_only_what_has_a_live_copy_is_alive(place, catalog, noon):
+    place("a")
+    place("b")
+
+    with catalog.reading() as reading:
+        (count,) = reading.live_by_kind().values()
+        assert count == 2
+        assert set(reading.live_by_kind()) <= set(ArtifactKind)
