@@ -40,7 +40,9 @@ def policy_facts(
         metrics=_metrics(policy_queries.measurements(connection, condition)),
         children=_children(policy_queries.children(connection, condition)),
         inputs=_inputs(policy_queries.parents(connection, condition)),
-        producers={key: (run, _RUN_STATES[state]) for key, run, state in policy_queries.producers(connection)},
+        producers={
+            key: (run, _RUN_STATES[state]) for key, run, state in policy_queries.producers(connection, condition)
+        },
         held=policy_queries.held(connection),
         leased=policy_queries.leased(connection, now),
         read_by_runs=policy_queries.inputs_of_unfinished_runs(connection),

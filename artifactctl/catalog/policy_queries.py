@@ -183,10 +183,10 @@ def parents(connection: Connection, condition: Condition) -> Iterator[AnyRow]:
     return _rows(connection, _of_chosen(statement, lineage_edge.c.child_id, condition))
 
 
-def producers(connection: Connection) -> Iterator[AnyRow]:
+def producers(connection: Connection, condition: Condition) -> Iterator[AnyRow]:
     """Yield (artifact_id, run_id, state) of the last run that wrote each artifact."""
     last = select(run_output.c.artifact_id, func.max(run_output.c.run_id).label("run_id"))
-    newest = last.group_by(run_output.c.artifact_id).subquery()
+    newest = _of_chosen(last, run_output.c.artifact_id, condition).group_by(run_output.c.artifact_id).subquery()
     return _rows(connection, select(newest.c.artifact_id, run.c.id, run.c.state).join(run, run.c.id == newest.c.run_id))
 
 

@@ -93,10 +93,9 @@ def ruling_on(policy: Policy, reading: Reading, replica: Replica, *, now: dateti
     """Return what the policy says of a copy that somebody named: its protects, asked of the catalog as it is now."""
     if not policy.protects:
         return Ruling(quiet_time=policy.quiet_time)
-    nothing = replace(policy, protects=(), rules=())
-    view = catalogue_view(reading, now=now, policy=nothing, also=(replica.artifact_id,))
     protections = Protections(policy, now=now)
-    found = (_protect_over(protections, facts, replica) for facts in view.artifacts)
+    seen = reading.policy_facts((), also=(replica.artifact_id,), now=now)
+    found = (_protect_over(protections, facts, replica) for facts in seen)
     return Ruling(quiet_time=policy.quiet_time, protect=next((each for each in found if each is not None), None))
 
 

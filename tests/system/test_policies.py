@@ -80,11 +80,13 @@ def test_a_plan_is_stale_once_a_configured_policy_has_changed(site: Site) -> Non
     three_runs(site)
     policy(site, LAST_ONE)
     configure(site)
-    site.done("reclaim", "--out", "plan.json", *GIVEN_UP)
+    plan = site.done("reclaim", "--out", "plan.json", *GIVEN_UP, "--json").json()
+    shown = site.done("policy", "show", "--json").json()
     policy(site, RELEASED, LAST_ONE)
 
     stale = site("apply", "plan.json", "--yes", "--reason", "old")
 
+    assert shown["digest"] == plan["policy_digest"]
     assert stale.code == REFUSED
     assert "was made under another policy" in stale.stderr
     assert site.quarantined() == []
