@@ -1,4 +1,4 @@
-"""How long a policy takes over a large catalog, run by hand: `python -m tests.policy.benchmark FILE [ARTIFACTS]`.
+"""How long a policy takes over a large catalog, run by hand: `python -m tests.benchmarks.policies FILE [ARTIFACTS]`.
 
 Makes a catalog of ARTIFACTS (1,000,000) at FILE, unless it is there already: runs of a hundred checkpoints with their
 steps and one measurement each, what they were trained on, response sets that no rule names. Prints the seconds of CPU
