@@ -181,6 +181,10 @@ def _look_again(workplace: Workplace, item: Unfinished) -> None:
 
 
 def _back_to_quarantine(workplace: Workplace, item: Unfinished) -> None:
+    if item.found.was_kept:
+        workplace.host.keep(item.root, item.found.operation, "recovered: it was in use when it was set aside")
+        _bring_in_line(workplace, item, JournalEvent.KEPT)
+        return
     workplace.host.confirm(item.root, item.found.operation)
     _bring_in_line(workplace, item, JournalEvent.QUARANTINED)
 
@@ -192,8 +196,7 @@ def _finish_restore(workplace: Workplace, item: Unfinished) -> None:
     if outcome is PutBack.DONE:
         _bring_in_line(workplace, item, JournalEvent.RESTORED, relative=place)
         return
-    workplace.host.confirm(item.root, item.found.operation)
-    _bring_in_line(workplace, item, JournalEvent.QUARANTINED)
+    _back_to_quarantine(workplace, item)
 
 
 def _record_restored(workplace: Workplace, item: Unfinished) -> None:
