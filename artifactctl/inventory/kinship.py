@@ -46,7 +46,10 @@ class Freshness:
 
 
 def proofs_to_look_at(reading: Reading, artifact: Artifact, replica: Replica) -> tuple[Replica, ...]:
-    """Return the replicas whose fresh look a decision about `replica` rests on: copies, successor, children, inputs."""
+    """Return the replicas whose fresh look a decision about `replica` rests on.
+
+    They are its copies, its successor, its children (for one that is gone, what takes its place) and its inputs.
+    """
     wanted = [r for r in artifact.replicas if r.replica_id != replica.replica_id]
     if artifact.superseded_by is not None:
         successor = reading.artifact(artifact.superseded_by)
@@ -54,6 +57,9 @@ def proofs_to_look_at(reading: Reading, artifact: Artifact, replica: Replica) ->
     for edge in reading.children(artifact.artifact_id):
         child = reading.artifact_by_id(edge.child_id)
         wanted += list(child.replicas) if child is not None else []
+        if child is not None and child.superseded_by is not None and not child.is_live:
+            instead = reading.artifact(child.superseded_by)
+            wanted += list(instead.replicas) if instead is not None else []
     unique = {r.replica_id: r for r in wanted if r.state in _COUNTS and r.verified_level is not None}
     for edge in reading.parents(artifact.artifact_id):
         parent = reading.artifact_by_id(edge.parent_id) if edge.role in INPUT_ROLES else None
@@ -135,14 +141,17 @@ def successor_of(reading: Reading, artifact: Artifact, *, fresh: Freshness) -> S
 
 
 def rebuilt_only_from(reading: Reading, artifact: Artifact, *, fresh: Freshness) -> tuple[str, ...]:
-    """Return the artifacts that have no live copy and could be built again only with this one (invariant I8)."""
+    """Return the artifacts that have no live copy and could be built again only with this one (invariant I8).
+
+    Of what has a verified successor nobody needs the old one again; a successor that nobody verified proves nothing.
+    """
     names = []
     for edge in reading.children(artifact.artifact_id):
         child = reading.artifact_by_id(edge.child_id)
         if child is None or edge.role not in INPUT_ROLES or child.is_live or not child.replicas:
             continue
         successor = successor_of(reading, child, fresh=fresh)
-        if successor is not None and successor.living:
+        if successor is not None and successor.living and successor.verified:
             continue
         names.append(child.name)
     return tuple(sorted(set(names)))

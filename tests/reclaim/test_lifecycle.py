@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from artifactctl import audit
-from artifactctl.domain.artifacts import LineageRole, ReplicaState
+from artifactctl.domain.artifacts import ArtifactKind, LineageRole, ReplicaState
 from artifactctl.domain.errors import ExitCode, HostFailure, Refused
 from artifactctl.domain.observation import HolderKind
 from artifactctl.domain.operations import StepOutcome
@@ -199,6 +199,28 @@ def test_the_only_input_of_something_in_quarantine_is_not_given_up_without_a_wai
 
     assert not plan.steps
     assert "only from it" in " ".join(e.reason for item in plan.refused for e in item.blocking)
+
+
+@pytest.mark.parametrize("verified", [True, False], ids=["verified successor", "unverified successor"])
+def test_the_only_input_of_what_is_gone_stays_unless_a_verified_successor_took_its_place(
+    ground: Ground, verified: bool
+) -> None:
+    ground.artifact("hidden-new")
+    ground.supersede("hidden-old", "hidden-new")
+    ground.artifact("corpus-new", kind=ArtifactKind.MERGED_CORPUS)
+    ground.supersede("corpus", "corpus-new")
+    ground.verify("corpus-new")
+    ground.quarantine("hidden-old")
+    ground.machine.clock.advance(DAY * 30)
+    assert outcomes(ground.purge()) == [StepOutcome.PURGED]
+    if verified:
+        ground.verify("hidden-new")
+
+    plan = ground.plan("corpus")
+
+    reasons = " ".join(e.reason for item in plan.refused for e in item.blocking)
+    assert [step.name for step in plan.steps] == (["corpus"] if verified else [])
+    assert ("hidden-old, already removed, could be built again only from it" in reasons) is not verified
 
 
 def test_a_stray_file_blocks(ground: Ground) -> None:
