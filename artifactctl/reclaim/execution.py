@@ -104,7 +104,7 @@ class StepExecution:
         seen = look(self._work.host, reading, replica, stamp=self._work.stamp)
         target = target_of(replica).absolute
         links, problems = links_to(self._work.host, reading.roots(), [target])
-        return with_links(seen, links, problems, target=target)
+        return with_links(seen, links, problems, targets=[target])
 
     def _judge(
         self, reading: Reading, artifact: Artifact, replica: Replica, seen: Observation, fresh: Freshness

@@ -147,7 +147,7 @@ def _subjects(
     subjects = []
     for (artifact, replica), target in zip(pairs, targets, strict=True):
         looking_at(artifact.name)
-        seen = with_links(look(host, reading, replica, stamp=workplace.stamp), links, problems, target=target)
+        seen = with_links(look(host, reading, replica, stamp=workplace.stamp), links, problems, targets=[target])
         candidate = candidate_for(
             reading,
             artifact,

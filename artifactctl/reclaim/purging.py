@@ -154,7 +154,7 @@ def finish_purge(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """What was seen just before a purge: the quarantined tree, links to its old path, what makes it recoverable."""
+    """What was seen just before a purge: the tree, links to it or its old path, what makes it recoverable."""
 
     observation: Observation
     fresh: Freshness
@@ -170,10 +170,10 @@ def look_before_purge(workplace: Workplace, item: Quarantined) -> Look:
     """Look at everything a purge rests on; done outside the writing transaction, which only judges."""
     with workplace.catalog.reading() as reading:
         seen = look_quarantined(workplace.host, reading, item.replica, item.operation.operation_id)
-        target = target_of(item.replica).absolute
-        links, problems = links_to(workplace.host, reading.roots(), [target])
+        places = (target_of(item.replica).absolute, seen.path)  # a link may have followed it into quarantine
+        links, problems = links_to(workplace.host, reading.roots(), places)
         fresh = workplace.fresh(reading, [(item.artifact, item.replica)])
-    return Look(observation=with_links(seen, links, problems, target=target), fresh=fresh)
+    return Look(observation=with_links(seen, links, problems, targets=places), fresh=fresh)
 
 
 def _judge(workplace: Workplace, reading: Reading, item: Quarantined, look: Look) -> tuple[Evidence, ...]:

@@ -91,9 +91,9 @@ def links_to(
 
 
 def with_links(
-    seen: Observation, links: tuple[Referrer, ...], problems: tuple[str, ...], *, target: bytes
+    seen: Observation, links: tuple[Referrer, ...], problems: tuple[str, ...], *, targets: Sequence[bytes]
 ) -> Observation:
-    """Return the observation with those of the found links that concern `target`."""
-    below = target.rstrip(b"/") + b"/"
-    mine = tuple(link for link in links if link.target == target or link.target.startswith(below))
+    """Return the observation with those of the found links that concern one of `targets`."""
+    below = tuple(target.rstrip(b"/") + b"/" for target in targets)
+    mine = tuple(link for link in links if link.target in targets or link.target.startswith(below))
     return replace(seen, referrers=mine, referrer_problems=problems)

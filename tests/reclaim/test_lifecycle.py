@@ -223,6 +223,18 @@ def test_the_only_input_of_what_is_gone_stays_unless_a_verified_successor_took_i
     assert ("hidden-old, already removed, could be built again only from it" in reasons) is not verified
 
 
+@pytest.mark.parametrize("leads_to", [b"", b"/shard-0"], ids=["the folder", "a member"])
+def test_a_link_made_to_what_lies_in_quarantine_refuses_the_purge(ground: Ground, leads_to: bytes) -> None:
+    ground.quarantine("hidden-old")
+    content = ROOT_PATH + b"/.artifactctl/quarantine/op1-1/content"
+    ground.machine.do.symlink(content + leads_to, ROOT_PATH + b"/best")
+
+    result = ground.purge()
+
+    assert blocked_by(result) == {"not_referenced"}
+    assert ground.state("hidden-old") is ReplicaState.QUARANTINED
+
+
 def test_a_stray_file_blocks(ground: Ground) -> None:
     ground.machine.do.write(OLD + b"/notes.txt", b"mine")
     ground.machine.clock.advance(DAY)
