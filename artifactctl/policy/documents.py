@@ -12,7 +12,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.events import AliasEvent, DocumentStartEvent, Event
+from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, DocumentStartEvent, Event
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
 
@@ -22,6 +22,7 @@ from artifactctl.policy.ruleset import Place
 Path = tuple[str | int, ...]
 """Keys and indices that lead from the top of a document to a value."""
 
+_MOST_LEVELS = 32
 _WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]{0,18})")
 _DECIMAL = re.compile(r"[-+]?(0|[1-9][0-9]{0,18})\.[0-9]{1,18}")
 _WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None, "~": None, "": None}
@@ -98,8 +99,13 @@ def _syntax(file: str, error: MarkedYAMLError) -> Finding:
 
 
 def _refused(file: str, text: str) -> Iterator[Finding]:
-    """Yield a finding for everything in the text that reviewers misread."""
+    """Yield a finding for everything in the text that reviewers misread, up to where it is nested too deeply."""
+    levels = 0
     for event in _yaml().parse(text):
+        levels += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
+        if levels > _MOST_LEVELS:  # reading on would take time that grows with the square of the depth
+            yield finding(_place(file, event), Code.SCHEMA, f"nested too deeply: over {_MOST_LEVELS} levels")
+            return
         what = _misread(event)
         if what:
             yield finding(_place(file, event), Code.YAML, what)
