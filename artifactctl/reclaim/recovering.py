@@ -53,8 +53,8 @@ def unfinished(workplace: Workplace, root: Root) -> tuple[Unfinished, ...]:
     with workplace.catalog.reading() as reading:
         for found in workplace.host.operations(root):
             known = reading.operation(found.operation)
-            step = decide(found)
             lags = known is not None and _lags(reading, known, found)
+            step = decide(found, lags=lags)
             settled = known is not None and known.state in FINISHED and found.event not in _STATE_AFTER and not lags
             if (step.action is not Action.NOTHING and not settled) or lags:
                 items.append(Unfinished(root=root, found=found, step=step, known=known, lags=lags))
