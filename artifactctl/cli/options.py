@@ -11,6 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from artifactctl.domain.errors import UsageError
+from artifactctl.domain.text import display_path
 
 if TYPE_CHECKING:
     _ParamType = click.ParamType[Any]
@@ -71,6 +72,9 @@ class ArtifactName(_ParamType):
             self.fail("an empty name is none", param, ctx)
         if not _without_control_characters(value) and not _can_be_a_path(value):
             self.fail(f"{value!r} holds a control character; `artifactctl ls` shows the catalogued name", param, ctx)
+        problem = climbing_problem(value)
+        if problem:
+            self.fail(problem, param, ctx)
         return str(value)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -93,6 +97,9 @@ class BytesPath(_ParamType):
             self.fail("an empty path is none", param, ctx)
         if "\0" in value:
             self.fail("a path cannot hold a NUL character", param, ctx)
+        problem = climbing_problem(value)
+        if problem:
+            self.fail(problem, param, ctx)
         return os.path.abspath(os.fsencode(value))
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -159,6 +166,19 @@ FUTURE = Instant(past=False)
 def instant_of(given: datetime | timedelta | None, *, now: datetime) -> datetime | None:
     """Return the instant an option of type PAST or FUTURE means."""
     return now + given if isinstance(given, timedelta) else given
+
+
+def climbing_problem(word: str) -> str:
+    """Return why a `..` in a path leads to two places, "" when it does not: after a link the kernel goes up from there.
+
+    We leave links alone and take `..` by the text, so what a person sees with `ls` would be something else.
+    """
+    if "\0" in word or ".." not in word.split("/"):
+        return ""
+    by_text, by_kernel = os.path.realpath(os.path.abspath(word)), os.path.realpath(word)
+    if by_text == by_kernel:
+        return ""
+    return f"`..` after a link leads to {display_path(os.fsencode(by_kernel))}; give the path without `..`"
 
 
 def name_problem(name: str) -> str:

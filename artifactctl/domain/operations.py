@@ -36,7 +36,7 @@ class OperationRecord:
 
     `original` and `placed` are relative to the root. `at_original`, `in_quarantine`, `in_purging` say what is there
     now; `original_matches` and `quarantine_matches` whether it is the recorded inode (None: nothing there, or not
-    comparable). `catalog_id` is the lineage id of the catalog that ordered it.
+    comparable). `catalog_id` is the lineage id of the catalog that ordered it. What `was_kept` can only be restored.
     """
 
     operation: str
@@ -56,6 +56,7 @@ class OperationRecord:
     in_purging: bool
     manifest_intact: bool
     restored_to: bytes = b""
+    was_kept: bool = False
 
 
 class StepOutcome(StrEnum):

@@ -316,4 +316,5 @@ def _operation_record(row: dict[str, Any]) -> OperationRecord:
         in_purging=row["in_purging"],
         manifest_intact=row["manifest_intact"],
         restored_to=_bytes(row["restored_to"]),
+        was_kept=row["was_kept"],
     )

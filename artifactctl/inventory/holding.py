@@ -57,9 +57,12 @@ def _refuse_what_is_lost(reading: Reading, artifact: Artifact) -> None:
     current = reading.artifact_by_id(artifact.artifact_id) or artifact
     states = {replica.state for replica in current.replicas}
     if states and states <= {ReplicaState.PURGING, ReplicaState.GONE}:
+        remedy = f"`artifactctl audit ls --artifact {artifact.name}` says what happened to it"
+        if ReplicaState.PURGING in states:
+            remedy = "`artifactctl doctor --repair` takes it back where its purge was announced and had not begun"
         raise Refused(
             f"{artifact.name} cannot be kept any more: it is {', '.join(sorted(state.value for state in states))}",
-            remedy=f"`artifactctl audit ls --artifact {artifact.name}` says what happened to it",
+            remedy=remedy,
         )
 
 

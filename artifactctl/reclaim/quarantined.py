@@ -14,6 +14,9 @@ from artifactctl.domain.text import display_path
 from artifactctl.inventory.finding import absolute, find_artifact
 from artifactctl.report.quarantine import QuarantineEntry
 
+UNLESS_BEGUN = "`artifactctl doctor --repair` completes the purge, or takes it back where the purge had not begun"
+"""What to do about an announced purge that a crash may have stopped before it began."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quarantined:
@@ -84,8 +87,10 @@ def _nothing_meant(reading: Reading, word: str, *, here: bytes) -> Refused | Usa
         if known is not None:
             return Refused(f"operation {word} is over: {known.state.value}", remedy=listing)
         return UsageError(f"nothing in quarantine is called `{word}`", remedy=listing)
-    states = ", ".join(sorted({r.state.value for r in artifact.replicas}))
-    return Refused(f"{artifact.name} is not in quarantine: it is {states}", remedy=listing)
+    states = {r.state for r in artifact.replicas}
+    shown = ", ".join(sorted(state.value for state in states))
+    remedy = UNLESS_BEGUN if ReplicaState.PURGING in states else listing
+    return Refused(f"{artifact.name} is not in quarantine: it is {shown}", remedy=remedy)
 
 
 def place_below(root: Root, path: bytes) -> ManagedPath:

@@ -53,8 +53,8 @@ def unfinished(workplace: Workplace, root: Root) -> tuple[Unfinished, ...]:
     with workplace.catalog.reading() as reading:
         for found in workplace.host.operations(root):
             known = reading.operation(found.operation)
-            step = decide(found)
             lags = known is not None and _lags(reading, known, found)
+            step = decide(found, lags=lags)
             settled = known is not None and known.state in FINISHED and found.event not in _STATE_AFTER and not lags
             if (step.action is not Action.NOTHING and not settled) or lags:
                 items.append(Unfinished(root=root, found=found, step=step, known=known, lags=lags))
@@ -181,6 +181,10 @@ def _look_again(workplace: Workplace, item: Unfinished) -> None:
 
 
 def _back_to_quarantine(workplace: Workplace, item: Unfinished) -> None:
+    if item.found.was_kept:
+        workplace.host.keep(item.root, item.found.operation, "recovered: it was in use when it was set aside")
+        _bring_in_line(workplace, item, JournalEvent.KEPT)
+        return
     workplace.host.confirm(item.root, item.found.operation)
     _bring_in_line(workplace, item, JournalEvent.QUARANTINED)
 
@@ -192,8 +196,7 @@ def _finish_restore(workplace: Workplace, item: Unfinished) -> None:
     if outcome is PutBack.DONE:
         _bring_in_line(workplace, item, JournalEvent.RESTORED, relative=place)
         return
-    workplace.host.confirm(item.root, item.found.operation)
-    _bring_in_line(workplace, item, JournalEvent.QUARANTINED)
+    _back_to_quarantine(workplace, item)
 
 
 def _record_restored(workplace: Workplace, item: Unfinished) -> None:

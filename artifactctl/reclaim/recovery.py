@@ -32,10 +32,15 @@ class Step:
     sentence: str
 
 
-def decide(record: OperationRecord) -> Step:
-    """Return what to do about one operation."""
+def decide(record: OperationRecord, *, lags: bool = False) -> Step:
+    """Return what to do about one operation; `lags`: its journal knows an end of it that the catalog does not."""
     action = _action(record)
-    return Step(action=action, sentence=f"{record.name} ({record.operation}): {_SENTENCES[action]}")
+    told = _SENTENCES[action]
+    if action is Action.REPORT_FOREIGN and record.event is JournalEvent.LOST and record.quarantine_matches:
+        told = "was given up as lost and lies in quarantine again: moved to its old path, a scan finds it"
+    if action is Action.NOTHING and lags:
+        told = f"is {record.event.value}, and only the catalog has yet to say so"
+    return Step(action=action, sentence=f"{record.name} ({record.operation}): {told}")
 
 
 def _action(record: OperationRecord) -> Action:

@@ -69,6 +69,22 @@ def test_a_word_with_control_characters_can_be_a_path_but_no_name(tmp_path, monk
 
 
 @pytest.mark.parametrize("parameter", [ARTIFACT, PATH])
+def test_going_up_after_a_link_that_leads_elsewhere_is_refused_with_the_place_it_leads_to(
+    parameter, tmp_path, monkeypatch
+):
+    (tmp_path / "elsewhere" / "deep").mkdir(parents=True)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "link").symlink_to(tmp_path / "elsewhere" / "deep")
+    monkeypatch.chdir(tmp_path / "data")
+
+    for word in ("link/../old", f"{tmp_path}/data/link/../old"):
+        with pytest.raises(click.BadParameter, match=f"leads to {tmp_path}/elsewhere/old;"):
+            parameter.convert(word, None, None)
+    for word in ("../data/old", "./old", "link/old", "..", "a..b", "nothing/../old"):
+        parameter.convert(word, None, None)
+
+
+@pytest.mark.parametrize("parameter", [ARTIFACT, PATH])
 def test_an_empty_word_is_neither_a_name_nor_a_path(parameter):
     with pytest.raises(click.BadParameter, match="empty"):
         parameter.convert("", None, None)

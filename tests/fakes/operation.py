@@ -23,6 +23,7 @@ class Operation:
     intended: dict[str, str]
     last: dict[str, str]
     folder: bytes
+    was_kept: bool
 
     @classmethod
     def read(cls, ledger: Ledger, name: str) -> "Operation":
@@ -37,7 +38,8 @@ class Operation:
         """Return the operation that these events tell of."""
         original = ledger.root + b"/" + events[0]["original"].encode("latin-1")
         folder = folder_of(ledger, original, name, sibling=bool(events[0]["sibling"]))
-        return cls(name=name, root=ledger.root, intended=events[0], last=events[-1], folder=folder)
+        was_kept = any(event["event"] == JournalEvent.KEPT.value for event in events)
+        return cls(name=name, root=ledger.root, intended=events[0], last=events[-1], folder=folder, was_kept=was_kept)
 
     @property
     def event(self) -> JournalEvent:
@@ -127,4 +129,5 @@ def record_of(disk: Disk, ledger: Ledger, operation: Operation) -> OperationReco
         in_purging=disk.exists(operation.purging_folder),
         manifest_intact=operation.manifest(ledger) is not None,
         restored_to=operation.last.get("to", "").encode("latin-1"),
+        was_kept=operation.was_kept,
     )

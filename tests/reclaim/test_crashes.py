@@ -104,3 +104,33 @@ def test_a_kill_anywhere_is_recovered(ground: Ground, tmp_path: Path, before: Ac
         finally:
             twin.close()
     assert number > 4
+
+
+def test_what_is_kept_since_it_was_in_use_is_kept_after_a_killed_restore_that_cannot_be_finished(
+    ground: Ground, tmp_path: Path
+) -> None:
+    def late() -> None:
+        ground.machine.do.append(b"/data/.artifactctl/quarantine/op1-1/content/shard-0", b"late")
+        ground.machine.do.mkdir(b"/data/hidden-old")
+
+    plan = ground.plan("hidden-old")
+    ground.machine.points.after_call("set_aside", late)
+    ground.apply(plan)
+    ends = set()
+    for number in range(1, 4):
+        twin = ground.clone(tmp_path / f"{number}")
+        twin.machine.restart()
+        twin.machine.kill_at(number, after=True)
+        with pytest.raises(Killed):
+            twin.restore(to=b"rescued")
+        twin.reopen()
+        if not twin.exists("rescued"):
+            twin.machine.do.mkdir(b"/data/rescued")
+            recover(twin)
+            (record,) = twin.machine.operations(twin.root)
+            with twin.catalog.reading() as reading:
+                (operation,) = reading.operations(artifact_id=twin.known("hidden-old").artifact_id)
+            ends.add((record.event, operation.state, operation.grace_until))
+        twin.close()
+
+    assert ends == {(JournalEvent.KEPT, JournalEvent.KEPT, None)}

@@ -201,6 +201,40 @@ def test_the_only_input_of_something_in_quarantine_is_not_given_up_without_a_wai
     assert "only from it" in " ".join(e.reason for item in plan.refused for e in item.blocking)
 
 
+@pytest.mark.parametrize("verified", [True, False], ids=["verified successor", "unverified successor"])
+def test_the_only_input_of_what_is_gone_stays_unless_a_verified_successor_took_its_place(
+    ground: Ground, verified: bool
+) -> None:
+    ground.artifact("hidden-new")
+    ground.supersede("hidden-old", "hidden-new")
+    ground.artifact("corpus-new", kind=ArtifactKind.MERGED_CORPUS)
+    ground.supersede("corpus", "corpus-new")
+    ground.verify("corpus-new")
+    ground.quarantine("hidden-old")
+    ground.machine.clock.advance(DAY * 30)
+    assert outcomes(ground.purge()) == [StepOutcome.PURGED]
+    if verified:
+        ground.verify("hidden-new")
+
+    plan = ground.plan("corpus")
+
+    reasons = " ".join(e.reason for item in plan.refused for e in item.blocking)
+    assert [step.name for step in plan.steps] == (["corpus"] if verified else [])
+    assert ("hidden-old, already removed, could be built again only from it" in reasons) is not verified
+
+
+@pytest.mark.parametrize("leads_to", [b"", b"/shard-0"], ids=["the folder", "a member"])
+def test_a_link_made_to_what_lies_in_quarantine_refuses_the_purge(ground: Ground, leads_to: bytes) -> None:
+    ground.quarantine("hidden-old")
+    content = ROOT_PATH + b"/.artifactctl/quarantine/op1-1/content"
+    ground.machine.do.symlink(content + leads_to, ROOT_PATH + b"/best")
+
+    result = ground.purge()
+
+    assert blocked_by(result) == {"not_referenced"}
+    assert ground.state("hidden-old") is ReplicaState.QUARANTINED
+
+
 def test_a_stray_file_blocks(ground: Ground) -> None:
     ground.machine.do.write(OLD + b"/notes.txt", b"mine")
     ground.machine.clock.advance(DAY)

@@ -78,3 +78,12 @@ def test_a_tree_whose_purge_had_begun_is_never_made_live() -> None:
     alive = {Action.ABANDON, Action.FINISH_RESTORE, Action.SECOND_LOOK, Action.BACK_TO_QUARANTINE}
     for event, home, aside in product(JournalEvent, (True, False), (True, False)):
         assert decide(found(event, home=home, aside=aside, purging=True)).action not in alive
+
+
+def test_what_only_the_catalog_lags_behind_and_what_is_back_after_it_was_lost_are_told_apart_from_the_rest() -> None:
+    assert decide(found(E.QUARANTINED, aside=True), lags=True).sentence.endswith(
+        "is quarantined, and only the catalog has yet to say so"
+    )
+    assert decide(found(E.QUARANTINED, aside=True)).sentence.endswith("finished")
+    assert "moved to its old path, a scan finds it" in decide(found(E.LOST, aside=True)).sentence
+    assert "is not it" in decide(found(E.LOST, aside=True, strange=True)).sentence

@@ -125,3 +125,22 @@ def stop_before_the_first_unlink(site: Site, name: str) -> None:
     """Kill a purge right after the point of no return."""
     dying = replace(site, cli=replace(site.cli, extra_environment={VARIABLE: "begin-purge:journalled=kill"}))
     assert dying("quarantine", "purge", name, "--yes").code == -signal.SIGKILL
+
+
+def test_an_announced_purge_that_never_began_can_be_taken_back_and_every_refusal_says_how(site: Site) -> None:
+    name = site.superseded("old")
+    site.set_aside(name)
+    dying = replace(site, cli=replace(site.cli, extra_environment={VARIABLE: "begin-purge:begun=kill"}))
+    assert dying("quarantine", "purge", name, "--yes").code == -signal.SIGKILL
+
+    refused = [site("hold", "add", name, "--reason", "keep it"), site("quarantine", "restore", name)]
+    (found,) = findings(site)
+    site.done("doctor", "--repair")
+    site.done("hold", "add", name, "--reason", "keep it")
+
+    assert [outcome.code for outcome in refused] == [4, 4]
+    assert all("artifactctl doctor --repair" in outcome.stderr for outcome in refused)
+    assert "only the catalog has yet to say so" in str(found["what"])
+    assert site.states()[name] == "quarantined"
+    assert site("quarantine", "purge", name, "--yes").code == 4
+    site.done("quarantine", "restore", name)

@@ -102,6 +102,7 @@ def _row(root: RootFolder, known: Known) -> Dict[str, Any]:
         "in_purging": purging and known.event != "purged",
         "manifest_intact": not finished and _manifest_intact(root, known),
         "restored_to": known.restored_to,
+        "was_kept": known.was_kept,
     }
 
 

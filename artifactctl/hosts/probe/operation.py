@@ -25,13 +25,14 @@ INTENT_FIELDS = (
 
 
 class Known(NamedTuple):
-    """An operation: the fields of its intent, its last event, and where a restore put it."""
+    """An operation: the fields of its intent, its last event, where a restore put it, whether it was ever `kept`."""
 
     operation: str
     intent: Record
     event: str
     at: str
     restored_to: str = ""
+    was_kept: bool = False
 
     @property
     def original(self) -> bytes:
@@ -49,7 +50,8 @@ def replay(records: Iterable[Record]) -> Dict[str, Known]:
             known[name] = Known(name, intent, record["found"] if event == "imported" else event, record["at"])
         elif name in known:
             to = record.get("to", known[name].restored_to)
-            known[name] = known[name]._replace(event=event, at=record["at"], restored_to=to)
+            kept = known[name].was_kept or event == "kept"
+            known[name] = known[name]._replace(event=event, at=record["at"], restored_to=to, was_kept=kept)
     return known
 
 

@@ -2,13 +2,14 @@
 
 Unlinking or renaming one name changes the ctime (and link count) that every other name shows, in other quarantines as
 well. `witness` records such acts in `.artifactctl/own-changes`, one line a change: CRC-32, inode, birth, size, mtime,
-then ctime and links before and after. A torn line proves nothing and is passed over. The file goes when nothing is in
-quarantine any more.
+then ctime and links before and after. A line that is torn or no such record proves nothing and is passed over. The
+file goes when nothing is in quarantine any more.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import zlib
 from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
 
@@ -18,6 +19,8 @@ from artifactctl.hosts.probe.kernel import FileStatus
 from artifactctl.hosts.probe.manifest import Member
 from artifactctl.hosts.probe.operation import open_operation_folder
 from artifactctl.hosts.probe.rootfolder import RootFolder, closing, give_to_owner
+
+_RECORD = re.compile(rb"([0-9a-f]{8}) (-?[0-9]+(?: -?[0-9]+){7})")
 
 Moment = Tuple[int, int]
 """(ctime in nanoseconds, number of links)."""
@@ -86,10 +89,10 @@ def _recorded(root: RootFolder) -> Dict[Tuple[int, int], List[Change]]:
     except FileNotFoundError:
         return found
     for line in lines:
-        checksum, _, body = line.partition(b" ")
-        if checksum != b"%08x" % zlib.crc32(body) or body.count(b" ") != 7:
+        parts = _RECORD.fullmatch(line)
+        if parts is None or parts[1] != b"%08x" % zlib.crc32(parts[2]):
             continue
-        inode, birth, size, modified, *moments = (int(word) for word in body.split())
+        inode, birth, size, modified, *moments = (int(word) for word in parts[2].split())
         change = Change(inode, birth, size, modified, (moments[0], moments[1]), (moments[2], moments[3]))
         found.setdefault((inode, birth), []).append(change)
     return found
