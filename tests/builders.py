@@ -74,6 +74,7 @@ def a_tree(**changes: Any) -> TreeSummary:
         "member_digest": "d" * 64,
         "changed_at": YESTERDAY,
         "changed_path": b"shard-0",
+        "written_at": YESTERDAY,
         "read_at": YESTERDAY,
         "read_path": b"shard-0",
         "escaping_links": (),

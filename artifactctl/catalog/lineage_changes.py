@@ -35,6 +35,12 @@ def add_lineage(writing: "Writing", child_id: int, parent_id: int, role: Lineage
 
 
 def supersede(writing: "Writing", old_id: int, new_id: int) -> None:
-    """Record the edge, and on the old artifact which one takes its place now."""
+    """Record the edge, and on the old artifact which one takes its place now; said again, it holds from now."""
     add_lineage(writing, new_id, old_id, LineageRole.SUPERSEDES)
+    edge = (
+        lineage_edge.c.child_id == new_id,
+        lineage_edge.c.parent_id == old_id,
+        lineage_edge.c.role == LineageRole.SUPERSEDES.value,
+    )
+    writing.connection.execute(update(lineage_edge).where(*edge).values(recorded_at=writing.now))
     writing.connection.execute(update(artifact).where(artifact.c.id == old_id).values(superseded_by_id=new_id))

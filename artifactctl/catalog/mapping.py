@@ -132,7 +132,9 @@ def to_artifact(row: AnyRow, replicas: Sequence[Replica], metrics: Mapping[str, 
 
 def to_edge(row: AnyRow) -> LineageEdge:
     """Return a row of `lineage_edge` as a value."""
-    return LineageEdge(child_id=row.child_id, parent_id=row.parent_id, role=LineageRole(row.role))
+    return LineageEdge(
+        child_id=row.child_id, parent_id=row.parent_id, role=LineageRole(row.role), recorded_at=row.recorded_at
+    )
 
 
 def to_run(row: AnyRow, inputs: Sequence[int], outputs: Sequence[int]) -> Run:

@@ -138,11 +138,12 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineageEdge:
-    """`child` was made from `parent` in the given role."""
+    """`child` was made from `parent` in the given role; `recorded_at` is when that was last said."""
 
     child_id: int
     parent_id: int
     role: LineageRole
+    recorded_at: datetime | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -167,7 +167,7 @@ class TreeSummary:
     `fingerprint` and `member_digest` are SHA-256 in hex: the first over (path, type, inode, size, mtime, ctime) of
     everything below plus the top's inode; the second over (path, type, size) of everything that is not a folder.
     `changed_at` is the newest mtime or ctime (of the target itself the mtime, since a rename changes its ctime),
-    `read_at` the newest atime of a regular file.
+    `written_at` the newest mtime alone, folders and the top included, `read_at` the newest atime of a regular file.
     """
 
     files: int
@@ -180,6 +180,7 @@ class TreeSummary:
     member_digest: str
     changed_at: datetime
     changed_path: bytes
+    written_at: datetime
     read_at: datetime | None
     read_path: bytes
     escaping_links: tuple[tuple[bytes, bytes], ...]

@@ -1,7 +1,7 @@
 """What the catalog knows about one replica that somebody would like to remove."""
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import ClassVar, Protocol
 
 from artifactctl.domain.artifacts import Artifact, ArtifactKind, Hold, Lease, LineageRole, Replica, Reservation
@@ -70,13 +70,17 @@ class RemovedChild:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Successor:
-    """The artifact that supersedes the candidate; `kind` is None when the catalog does not know it any more."""
+    """The artifact that supersedes the candidate; `kind` is None when the catalog does not know it any more.
+
+    `since` is when that was said last: what was written into the candidate later, nobody said to be superseded.
+    """
 
     name: str
     kind: ArtifactKind | None
     living: bool
     verified: bool
     in_same_plan: bool
+    since: datetime | None = None
     doubt: str = ""
 
 

@@ -1,10 +1,11 @@
 """`recoverable`: what is lost can be had again."""
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 from artifactctl.domain.observation import Observation
 from artifactctl.domain.verdicts import Evidence, Verdict
-from artifactctl.guards.candidate import Candidate
+from artifactctl.guards.candidate import Candidate, Recipe, Successor
 from artifactctl.guards.wording import first_of
 
 
@@ -12,15 +13,15 @@ class Recoverable:
     """Blocks what nobody could get back: waivable with a reason.
 
     Clear when another verified copy exists; or its recipe is recorded and every input lives and is in no plan with it;
-    or a complete, verified successor exists. What somebody could be writing to right now is none of these. Blocks as
-    well when something already removed could be rebuilt only from this one (I8), unless its verified successor stays.
+    or a complete, verified successor exists and nothing was written into the candidate since that was recorded. What
+    somebody could be writing to right now is none of these. Blocks as well when something already removed could be
+    rebuilt only from this one (I8), unless its verified successor stays.
     """
 
     name: ClassVar[str] = "recoverable"
 
     def check(self, candidate: Candidate, observation: Observation) -> Evidence:
         """Return the way back, or why there is none."""
-        del observation
         if not candidate.lineage_trusted:
             return self._blocked(
                 "the catalog was rebuilt, restored or is an older copy, and nobody has confirmed its lineage",
@@ -33,42 +34,18 @@ class Recoverable:
         if candidate.other_copies:
             where = candidate.other_copies[0].root.name
             return self._clear(f"another verified copy is on `{where}`", ("copy", where))
-        successor = candidate.successor
-        if successor is not None and successor.living and successor.verified and not successor.in_same_plan:
+        successor, new_content = candidate.successor, _new_content(candidate, observation)
+        replaced = successor is not None and successor.living and successor.verified and not successor.in_same_plan
+        if successor is not None and replaced and not new_content:
             return self._clear(f"superseded by {successor.name}, which is verified", ("successor", successor.name))
         recipe = candidate.recipe
         if recipe is not None and recipe.complete and all(i.living and not i.in_same_plan for i in recipe.inputs):
             names = first_of([item.name for item in recipe.inputs])
             return self._clear(f"can be built again from {names}", ("inputs", names))
-        return self._blocked(self._why_not(candidate), ("recoverable", "no"))
+        return self._blocked(self._why_not(candidate, new_content), ("recoverable", "no"))
 
-    def _why_not(self, candidate: Candidate) -> str:
-        reasons = []
-        successor = candidate.successor
-        if successor is not None:
-            if successor.in_same_plan:
-                reasons.append(f"its successor {successor.name} would go in the same plan")
-            elif not successor.living:
-                reasons.append(f"its successor {successor.name} is gone")
-            elif successor.doubt:
-                reasons.append(f"its successor {successor.name} may be changing: {successor.doubt}")
-            else:
-                reasons.append(f"its successor {successor.name} has not been verified since its last change")
-        recipe = candidate.recipe
-        if recipe is None:
-            reasons.append("no recipe is recorded")
-        elif not recipe.complete:
-            reasons.append(f"its recipe names no {' and no '.join(recipe.missing_kinds)}")
-        else:
-            lost = [i.name for i in recipe.inputs if not i.living]
-            together = [i.name for i in recipe.inputs if i.living and i.in_same_plan]
-            changing = [i for i in recipe.inputs if not i.living and i.doubt]
-            if changing:
-                reasons.append(f"its input {changing[0].name} may be changing: {changing[0].doubt}")
-            elif lost:
-                reasons.append(f"its input {first_of(lost)} is gone, or not as the catalog knows it")
-            if together:
-                reasons.append(f"its input {first_of(together)} would go in the same plan")
+    def _why_not(self, candidate: Candidate, new_content: str) -> str:
+        reasons = [*_about_successor(candidate.successor, new_content), *_about_recipe(candidate.recipe)]
         return "nobody can rebuild it: " + "; ".join(reasons) + "; no other verified copy"
 
     def _clear(self, reason: str, fact: tuple[str, str]) -> Evidence:
@@ -82,3 +59,49 @@ class Recoverable:
             facts=(fact,),
             remedy='record its inputs with `artifactctl link`, or give it up: `--waive recoverable --reason "..."`',
         )
+
+
+def _about_successor(successor: Successor | None, new_content: str) -> Iterator[str]:
+    """Yield why what supersedes it does not make it recoverable."""
+    if successor is None:
+        return
+    if successor.in_same_plan:
+        yield f"its successor {successor.name} would go in the same plan"
+    elif not successor.living:
+        yield f"its successor {successor.name} is gone"
+    elif successor.doubt:
+        yield f"its successor {successor.name} may be changing: {successor.doubt}"
+    elif not successor.verified:
+        yield f"its successor {successor.name} has not been verified since its last change"
+    else:
+        yield new_content
+
+
+def _about_recipe(recipe: Recipe | None) -> Iterator[str]:
+    """Yield why its recipe does not make it recoverable."""
+    if recipe is None:
+        yield "no recipe is recorded"
+        return
+    if not recipe.complete:
+        yield f"its recipe names no {' and no '.join(recipe.missing_kinds)}"
+        return
+    lost = [i.name for i in recipe.inputs if not i.living]
+    together = [i.name for i in recipe.inputs if i.living and i.in_same_plan]
+    changing = [i for i in recipe.inputs if not i.living and i.doubt]
+    if changing:
+        yield f"its input {changing[0].name} may be changing: {changing[0].doubt}"
+    elif lost:
+        yield f"its input {first_of(lost)} is gone, or not as the catalog knows it"
+    if together:
+        yield f"its input {first_of(together)} would go in the same plan"
+
+
+def _new_content(candidate: Candidate, observation: Observation) -> str:
+    """Return that something was written into it after it was called superseded; "" when nothing was."""
+    successor, tree = candidate.successor, observation.tree
+    if successor is None or successor.since is None or tree is None or tree.written_at <= successor.since:
+        return ""
+    return (
+        f"it was written to at {tree.written_at:%Y-%m-%d %H:%M:%S} UTC, after it was recorded as superseded by "
+        f"{successor.name} (say so again with `artifactctl supersede {candidate.artifact.name} --by {successor.name}`)"
+    )

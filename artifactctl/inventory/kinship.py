@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from artifactctl.catalog import Reading
-from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, RunState
+from artifactctl.domain.artifacts import Artifact, LineageRole, Replica, ReplicaState, RunState
 from artifactctl.domain.ingredients import INGREDIENTS, INPUT_ROLES, names_its_ingredients
 from artifactctl.guards.candidate import Dependent, Recipe, RecipeInput, RemovedChild, Successor
 
@@ -139,8 +139,19 @@ def successor_of(reading: Reading, artifact: Artifact, *, fresh: Freshness) -> S
         living=any(r.state in _COUNTS for r in successor.replicas),
         verified=any(fresh.is_verified(r) for r in successor.replicas),
         in_same_plan=False,
+        since=_last_said(reading, artifact, successor),
         doubt=fresh.doubt(successor.replicas),
     )
+
+
+def _last_said(reading: Reading, artifact: Artifact, successor: Artifact) -> datetime | None:
+    """Return when it was said last that the one takes the place of the other."""
+    said = (
+        edge.recorded_at
+        for edge in reading.children(artifact.artifact_id)
+        if edge.child_id == successor.artifact_id and edge.role is LineageRole.SUPERSEDES
+    )
+    return next(said, None)
 
 
 def removed_children_of(reading: Reading, artifact: Artifact, *, fresh: Freshness) -> tuple[RemovedChild, ...]:

@@ -139,6 +139,7 @@ class Looker:
             member_digest=digest_of(members),
             changed_at=as_instant(changed_ns),
             changed_path=changed_path,
+            written_at=as_instant(max(spot.inode.modified_ns for _, spot in everything)),
             read_at=as_instant(read_ns) if read_ns else None,
             read_path=read_path,
             escaping_links=tuple(self._escaping(path, members)),

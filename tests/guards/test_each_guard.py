@@ -69,6 +69,7 @@ OFFERED: dict[str, Any] = {"named_by_operator": False, "offered_by": "superseded
 RELEASED = Protect(name="released", reason="Shipped to serving", match=Matcher())
 ALONE: dict[str, Any] = {"other_copies": ()}
 SECOND = timedelta(seconds=1)
+LONG_AGO = NOON - timedelta(days=30)
 
 CASES: list[tuple[str, str, dict[str, Any], dict[str, Any], Verdict]] = [
     ("confined", "in its place", {}, {}, C),
@@ -218,6 +219,8 @@ CASES: list[tuple[str, str, dict[str, Any], dict[str, Any], Verdict]] = [
     ("recoverable", "an unverified successor", {**ALONE, "successor": replace(NEXT, verified=False)}, {}, B),
     ("recoverable", "a successor that is gone", {**ALONE, "successor": replace(NEXT, living=False)}, {}, B),
     ("recoverable", "a successor going too", {**ALONE, "successor": replace(NEXT, in_same_plan=True)}, {}, B),
+    ("recoverable", "written to since it was superseded", {**ALONE, "successor": replace(NEXT, since=LONG_AGO)}, {}, B),
+    ("recoverable", "written to before it was superseded", {**ALONE, "successor": replace(NEXT, since=NOON)}, {}, C),
     ("recoverable", "the only input of something removed", {"rebuilt_from_this": (REMOVED,)}, {}, B),
     ("recoverable", "and that is replaced", {"rebuilt_from_this": (replace(REMOVED, replaced_by="new"),)}, {}, C),
     ("recoverable", "an unconfirmed lineage", {"lineage_trusted": False}, {}, B),

@@ -223,6 +223,27 @@ def test_the_only_input_of_what_is_gone_stays_unless_a_verified_successor_took_i
     assert ("hidden-old, already removed, could be built again only from it" in reasons) is not verified
 
 
+def test_what_was_written_to_after_it_was_superseded_is_something_new_until_somebody_says_so_again(
+    ground: Ground,
+) -> None:
+    for name in ("answers-old", "answers-new"):
+        ground.artifact(name, kind=ArtifactKind.RESPONSE_SET)
+    ground.verify("answers-new")
+    ground.supersede("answers-old", "answers-new")
+    ground.machine.clock.advance(DAY)
+    assert [step.name for step in ground.plan("answers-old").steps] == ["answers-old"]
+
+    ground.machine.do.write(ROOT_PATH + b"/answers-old/shard-0", b"y" * 5000)
+    ground.machine.clock.advance(DAY)
+    after_writing = ground.plan("answers-old")
+    ground.supersede("answers-old", "answers-new")
+    said_again = ground.plan("answers-old")
+
+    assert [e.guard for item in after_writing.refused for e in item.blocking] == ["recoverable"]
+    assert "after it was recorded as superseded by answers-new" in after_writing.refused[0].blocking[0].reason
+    assert [step.name for step in said_again.steps] == ["answers-old"]
+
+
 @pytest.mark.parametrize("leads_to", [b"", b"/shard-0"], ids=["the folder", "a member"])
 def test_a_link_made_to_what_lies_in_quarantine_refuses_the_purge(ground: Ground, leads_to: bytes) -> None:
     ground.quarantine("hidden-old")

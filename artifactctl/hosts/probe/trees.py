@@ -52,6 +52,7 @@ class TreeSummary(Visitor):
         self._apparent = self._allocated = self._shared_names = 0
         self._many: Dict[Tuple[int, int], _ManyNamed] = {}
         self._changed: Tuple[int, bytes] = (0, b"")
+        self._written_ns = 0
         self._read: Tuple[int, bytes] = (0, b"")
         self._device = -1
         self._escaping: List[List[str]] = []
@@ -100,6 +101,7 @@ class TreeSummary(Visitor):
         changed = max(status.modified_ns, status.changed_ns) if relative else status.modified_ns
         if changed > self._changed[0]:
             self._changed = (changed, relative)
+        self._written_ns = max(self._written_ns, status.modified_ns)
         # folders and links are read by every look, ours included
         if letter == "f" and status.accessed_ns > self._read[0]:
             self._read = (status.accessed_ns, relative)
@@ -149,6 +151,7 @@ class TreeSummary(Visitor):
             "member_digest": self._digests.member_digest,
             "changed_ns": self._changed[0],
             "changed_path": os.fsdecode(self._changed[1]),
+            "written_ns": self._written_ns,
             "read_ns": self._read[0] or None,
             "read_path": os.fsdecode(self._read[1]),
             "escaping_links": self._escaping,
