@@ -42,10 +42,22 @@ def files_at_revision(word: str, *, endings: tuple[str, ...], working_directory:
 def _git(*words: str, asked: str, working_directory: Path) -> bytes:
     command = [*_PROGRAM, *words]
     try:
-        done = subprocess.run(command, cwd=working_directory, capture_output=True, check=False)
+        done = subprocess.run(command, cwd=working_directory, env=_environment(), capture_output=True, check=False)
     except FileNotFoundError as error:
         raise RevisionUnreadable(f"{asked} cannot be read: there is no git here", remedy="install git") from error
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ") or "there is no such revision"
-        raise RevisionUnreadable(f"{asked} cannot be read: {said}", remedy=_HINT)
+        reason = _reason(done.stderr.decode("utf-8", "replace"))
+        raise RevisionUnreadable(f"{asked} cannot be read: {reason}", remedy=_HINT)
     return done.stdout
+
+
+def _environment() -> dict[str, str]:
+    # What git says is looked at, so it must not be translated.
+    return {**os.environ, "LC_ALL": "C"}
+
+
+def _reason(said: str) -> str:
+    first, *_ = said.strip().splitlines() or ("there is no such revision",)
+    if "not a git repository" in first:
+        return "the working directory lies in no git repository"
+    return first.removeprefix("fatal: ")

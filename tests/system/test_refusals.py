@@ -292,6 +292,8 @@ def test_a_hold_that_an_older_catalog_file_does_not_know_still_keeps_it(site: Si
     assert refused.code == 4
     assert "for the paper" in refused.stdout
     assert (site.root / "old").is_dir()
+    site.done("doctor", "--repair", "--yes")
+    assert site("reclaim", "vol/old", "--yes", "--reason", "test", "--purge-now").code == REFUSED
     site.done("reclaim", "vol/other", "--yes", "--reason", "test", "--purge-now")
 
 
