@@ -54,8 +54,8 @@ _CUT = "add table inet cut\n" + "".join(
 class Fittings:
     """How a machine is made. `shell` is the login shell of root and worker, `startup` what its start-up file holds.
 
-    `programs` puts a script in the place of a program; `python` False takes every python3 away. `sudo` is a line of
-    sudoers, `sshd` are more lines of sshd_config, `host_keys` the kinds of keys it has. `volume` becomes its data.
+    `programs` are scripts by name, found before any other program; `python` False takes every python3 away. `sudo` is a
+    line of sudoers, `sshd` are more lines of sshd_config, `host_keys` the kinds of its keys. `volume` becomes its data.
     """
 
     machine_id: str = ""
@@ -153,7 +153,7 @@ class Machine:
 
     def running(self, words: str) -> list[psutil.Process]:
         """Return its processes whose command line holds `words`."""
-        return [process for process in self._processes() if words in " ".join(process.cmdline())]
+        return [process for process in self._processes() if words in " ".join(_words_of(process))]
 
     def _netfilter(self, rules: str) -> None:
         command = ["nsenter", "--target", str(self._first().pid), "--net", "nft", "-f", "-"]
@@ -189,6 +189,13 @@ class Machine:
             time.sleep(0.02)
 
 
+def _words_of(process: psutil.Process) -> list[str]:
+    try:
+        return list(process.cmdline())
+    except psutil.NoSuchProcess:  # a zombie included
+        return []
+
+
 @contextmanager
 def running_machine(name: str, fittings: Fittings = Fittings()) -> Iterator[Machine]:
     """Start a machine and end it with the context."""
@@ -198,7 +205,7 @@ def running_machine(name: str, fittings: Fittings = Fittings()) -> Iterator[Mach
     folder = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=_PLACES))
     folder.chmod(0o755)
     try:
-        _furnish(folder, fittings)
+        _furnish(folder, name, fittings)
         process = _start(number, folder, name, fittings)
         machine = Machine(name=name, number=number, folder=folder, process=process)
         try:
@@ -255,10 +262,12 @@ def _end(machine: Machine) -> None:
     subprocess.run(["ip", "link", "delete", f"mach{machine.number}h"], check=False, capture_output=True)
 
 
-def _furnish(folder: Path, fittings: Fittings) -> None:
+def _furnish(folder: Path, name: str, fittings: Fittings) -> None:
     etc = folder / "etc"
     etc.mkdir()
     (folder / "work").mkdir()
+    # sudo asks who its own machine is, and waits for ten seconds where nobody answers.
+    (etc / "hosts").write_text(f"127.0.0.1 localhost {name}\n", encoding="ascii")
     (etc / "machine-id").write_text(f"{fittings.machine_id or os.urandom(16).hex()}\n", encoding="ascii")
     for user, number in (("root", 0), ("worker", WORKER)):
         home = folder / "home" / user
@@ -271,7 +280,11 @@ def _furnish(folder: Path, fittings: Fittings) -> None:
         _make_key(folder / f"ssh_host_{kind}_key", kind)
     (folder / "authorized_keys").touch(mode=0o644)
     (folder / "sshd_config").write_text(_sshd_config(folder, fittings), encoding="utf-8")
-    (folder / "over").write_text(_overlays(folder, fittings), encoding="utf-8")
+    (folder / "over").write_text("" if fittings.python else _without_python(), encoding="utf-8")
+    (folder / "bin").mkdir()
+    for program, script in fittings.programs.items():
+        (folder / "bin" / program).write_text(script, encoding="utf-8")
+        (folder / "bin" / program).chmod(0o755)
 
 
 def _write_accounts(etc: Path, homes: Path, fittings: Fittings) -> None:
@@ -292,21 +305,14 @@ def _sshd_config(folder: Path, fittings: Fittings) -> str:
         f"{fittings.sshd}\n{keys}Port {PORT}\nPidFile none\nAuthorizedKeysFile {folder}/authorized_keys\n"
         "PasswordAuthentication no\nKbdInteractiveAuthentication no\nUsePAM no\nStrictModes no\nUseDNS no\n"
         "PermitRootLogin prohibit-password\nSubsystem sftp internal-sftp\n"
+        f"SetEnv PATH={folder}/bin:/usr/local/bin:/usr/bin:/bin\n"
     )
 
 
-def _overlays(folder: Path, fittings: Fittings) -> str:
-    """Return lines `PROGRAM WHAT STANDS THERE INSTEAD`."""
-    lines = []
-    if not fittings.python:
-        found = {os.path.realpath(path) for place in ("/usr/bin", "/usr/local/bin") for path in _pythons(Path(place))}
-        lines += [f"{path} /dev/null" for path in sorted(found)]
-    for index, (program, script) in enumerate(fittings.programs.items()):
-        standing = folder / f"program-{index}"
-        standing.write_text(script, encoding="utf-8")
-        standing.chmod(0o755)
-        lines.append(f"{os.path.realpath(program)} {standing}")
-    return "".join(f"{line}\n" for line in lines)
+def _without_python() -> str:
+    """Return lines `PROGRAM /dev/null`, which is no program."""
+    found = {os.path.realpath(path) for place in ("/usr/bin", "/usr/local/bin") for path in _pythons(Path(place))}
+    return "".join(f"{path} /dev/null\n" for path in sorted(found))
 
 
 def _pythons(folder: Path) -> list[Path]:

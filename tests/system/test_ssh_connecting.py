@@ -41,12 +41,10 @@ def connect(ssh):
 def answer(connection, script):
     """Return what a script of /bin/sh prints there."""
     mark = new_mark()
-    started = start_script(connection, f"{mark.printing}; {script}", mark)
-    said = started.begun
-    while piece := started.channel.read(65536):
-        said += piece
-    started.channel.close()
-    return said
+    channel = start_script(connection, f"{mark.printing}; {script}", mark).channel
+    pieces = [*iter(lambda: channel.read(65536), b"")]
+    channel.close()
+    return b"".join(pieces)
 
 
 def test_a_machine_whose_key_is_known_lets_us_in(machine, connect):

@@ -27,11 +27,16 @@ class SshChannel:
         self._session = session
         self._why_lost = why_lost
         self._silence = silence
+        self._put_back = b""
         self._errors = bytearray()
         self._errors_read = threading.Event()
         self._reader = threading.Thread(target=self._read_errors, name="artifactctl-ssh-stderr", daemon=True)
         session.settimeout(silence.total_seconds())
         self._reader.start()
+
+    def put_back(self, data: bytes) -> None:
+        """Let the next `read` begin with `data`, which was read too far ahead."""
+        self._put_back = data + self._put_back
 
     def wait_at_most(self, silence: timedelta) -> None:
         """Change for how long nothing may be heard."""
@@ -40,6 +45,9 @@ class SshChannel:
 
     def read(self, at_most: int) -> bytes:
         """Return what has come, b"" at its end; ChannelLost when the link broke, or nothing came for too long."""
+        if self._put_back:
+            received, self._put_back = self._put_back[:at_most], self._put_back[at_most:]
+            return received
         try:
             received = self._session.recv(at_most)
         except TimeoutError as error:

@@ -43,10 +43,9 @@ def new_mark() -> Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
-    """A script that runs. `begun` is what came after the mark already, `noise` what came before it."""
+    """A script that runs. `channel` begins after the mark; `noise` is what came before it."""
 
     channel: SshChannel
-    begun: bytes
     noise: bytes
 
 
@@ -88,7 +87,8 @@ def start_script(
         channel.close()
         raise
     channel.wait_at_most(silence)
-    return Started(channel=channel, begun=after, noise=before)
+    channel.put_back(after)
+    return Started(channel=channel, noise=before)
 
 
 def _read_to(printed: bytes, channel: SshChannel) -> bytes:
