@@ -5,6 +5,7 @@ from datetime import timedelta
 from artifactctl.domain.text import printable
 from artifactctl.hosts.ssh.channel import SILENCE, SshChannel
 from artifactctl.hosts.ssh.connection import Connection
+from artifactctl.hosts.ssh.destination import Destination
 from artifactctl.hosts.ssh.failures import PythonMissing, SudoRefused
 from artifactctl.hosts.ssh.shell import word
 from artifactctl.hosts.ssh.starting import START_TIMEOUT, Mark, ScriptFailed, new_mark, start_script
@@ -66,17 +67,17 @@ def start_python(
                 remedy="install python3 there; until then only `df` and `du` are answered, and nothing is changed",
             ) from failed
         if sudo and "sudo" in failed.said:
-            raise sudo_refused(connection, failed.said) from failed
+            raise sudo_refused(connection.destination, failed.said) from failed
         raise
     return started.channel
 
 
-def sudo_refused(connection: Connection, said: str) -> SudoRefused:
+def sudo_refused(destination: Destination, said: str) -> SudoRefused:
     """Return the refusal with what sudo said and the line that would let it."""
-    user = connection.destination.user
+    user = destination.user
     words = "; ".join(line for line in said.splitlines() if "sudo" in line) or said
     return SudoRefused(
-        f"sudo does not run Python for {user} on {connection.destination}: {printable(words)}",
+        f"sudo does not run Python for {user} on {destination}: {printable(words)}",
         remedy=f"on that machine: `visudo -f /etc/sudoers.d/artifactctl`, the line `{user} ALL=(root) NOPASSWD: ALL` "
         f"(a rule for python3 alone would let {user} do as much)",
     )
