@@ -28,7 +28,8 @@ def ask(connection: Connection, script: str, *, deadline: timedelta, start_timeo
     Unreachable when the answer did not come whole, SessionRefused with the script's words when it failed.
     """
     mark, trailer = new_mark(), new_mark()
-    whole = f"{_TIED_TO_INPUT}{mark.printing}\n(\n{script}\n)\nstatus=$?\n{trailer.printing}\nexit $status"
+    begin = f"{_TIED_TO_INPUT}{mark.printing} >&2\n{mark.printing}\n"
+    whole = f"{begin}(\n{script}\n)\nstatus=$?\n{trailer.printing}\nexit $status"
     channel = start_script(connection, whole, mark, silence=deadline, start_timeout=start_timeout).channel
     seen = bytearray()
     try:
@@ -36,7 +37,8 @@ def ask(connection: Connection, script: str, *, deadline: timedelta, start_timeo
             seen += received
             if len(seen) > MOST_ANSWER_BYTES:
                 raise ChannelLost(f"it said more than {MOST_ANSWER_BYTES >> 20} MiB")
-        status, said = channel.exit_status(END_TIMEOUT), channel.said()
+        status = channel.exit_status(END_TIMEOUT)
+        said = channel.said().rpartition(mark.word)[2].strip()  # not what the login shell complains about
     except ChannelLost as lost:
         raise Unreachable(
             f"{connection.destination} did not answer in full: {lost}", remedy="run the command again"

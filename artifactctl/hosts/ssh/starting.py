@@ -26,9 +26,14 @@ class Mark:
     second: str
 
     @property
+    def word(self) -> str:
+        """The word itself."""
+        return self.first + self.second
+
+    @property
     def printed(self) -> bytes:
         """What comes out: NUL, the word, a newline."""
-        return f"\0{self.first}{self.second}\n".encode("ascii")
+        return f"\0{self.word}\n".encode("ascii")
 
     @property
     def printing(self) -> str:
