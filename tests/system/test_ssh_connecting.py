@@ -41,7 +41,7 @@ def connect(ssh):
 def answer(connection, script):
     """Return what a script of /bin/sh prints there."""
     mark = new_mark()
-    channel = start_script(connection, f"{mark.printing}; {script}", mark).channel
+    channel = start_script(connection, f"{mark.printing()}; {script}", mark).channel
     pieces = [*iter(lambda: channel.read(65536), b"")]
     channel.close()
     return b"".join(pieces)

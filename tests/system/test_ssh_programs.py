@@ -172,6 +172,20 @@ def test_a_machine_that_opens_no_more_sessions_says_what_to_change(enter):
     assert channel.read(1) == b"x"
 
 
+def test_one_session_after_the_other_is_enough(enter):
+    _, connection = enter(sshd="MaxSessions 1")
+
+    for number in range(5):
+        assert ask(connection, f"echo {number}", deadline=SOON) == f"{number}\n".encode()
+
+
+def test_an_account_that_may_only_forward_is_explained(enter):
+    _, connection = enter(sshd="MaxSessions 0")
+
+    with pytest.raises(SessionRefused, match="opens no session"):
+        ask_facts(connection, sudo=False)
+
+
 def test_without_python_the_refusal_says_what_to_install(enter):
     _, connection = enter(python=False)
 

@@ -3,9 +3,10 @@
 from datetime import timedelta
 
 from artifactctl.domain.text import printable
+from artifactctl.hosts.ssh.channel import SshChannel
 from artifactctl.hosts.ssh.connection import Connection
 from artifactctl.hosts.ssh.failures import SessionRefused, Unreachable
-from artifactctl.hosts.ssh.starting import END_TIMEOUT, START_TIMEOUT, new_mark, start_script
+from artifactctl.hosts.ssh.starting import END_TIMEOUT, START_TIMEOUT, Mark, new_mark, start_script
 from artifactctl.hosts.wire.channel import ChannelLost
 
 MOST_ANSWER_BYTES = 64 * 1024 * 1024
@@ -23,36 +24,44 @@ exec 3<&-
 
 
 def ask(connection: Connection, script: str, *, deadline: timedelta, start_timeout: timedelta = START_TIMEOUT) -> bytes:
-    """Return what the script prints. Its last line must end well: the trailer that follows tells so.
+    """Return what the script prints when it ends well. `deadline` is for each silence of it.
 
     Unreachable when the answer did not come whole, SessionRefused with the script's words when it failed.
     """
     mark, trailer = new_mark(), new_mark()
-    begin = f"{_TIED_TO_INPUT}{mark.printing} >&2\n{mark.printing}\n"
-    whole = f"{begin}(\n{script}\n)\nstatus=$?\n{trailer.printing}\nexit $status"
+    begin = f"{_TIED_TO_INPUT}{mark.printing()} >&2\n{mark.printing()}\n"
+    whole = f"{begin}(\n{script}\n)\n{trailer.printing('$?')}"
     channel = start_script(connection, whole, mark, silence=deadline, start_timeout=start_timeout).channel
-    seen = bytearray()
     try:
-        while received := channel.read(_PIECE_BYTES):
-            seen += received
-            if len(seen) > MOST_ANSWER_BYTES:
-                raise ChannelLost(f"it said more than {MOST_ANSWER_BYTES >> 20} MiB")
-        status = channel.exit_status(END_TIMEOUT)
-        said = channel.said().rpartition(mark.word)[2].strip()  # not what the login shell complains about
+        answer, found, status = _all_of(channel).rpartition(trailer.begins)
+        said = "" if status == b"0\n" else _said_after(mark, channel)
     except ChannelLost as lost:
         raise Unreachable(
             f"{connection.destination} did not answer in full: {lost}", remedy="run the command again"
         ) from lost
     finally:
         channel.close()
-    answer, found, _ = bytes(seen).rpartition(trailer.printed)
-    if not found:
+    if not found or not status.endswith(b"\n"):
         raise Unreachable(
             f"the answer of {connection.destination} is cut off{': ' + printable(said) if said else ''}",
             remedy="run the command again",
         )
-    if status != 0:
-        raise SessionRefused(
-            f"{connection.destination}: {printable(said) or f'exit {status}'}", remedy="look at it with `ssh` by hand"
-        )
+    if status != b"0\n":
+        reason = said or f"exit {status.decode('ascii', 'replace').strip()}"
+        raise SessionRefused(f"{connection.destination}: {printable(reason)}", remedy="look at it with `ssh` by hand")
     return answer
+
+
+def _all_of(channel: SshChannel) -> bytes:
+    seen = bytearray()
+    while received := channel.read(_PIECE_BYTES):
+        seen += received
+        if len(seen) > MOST_ANSWER_BYTES:
+            raise ChannelLost(f"it said more than {MOST_ANSWER_BYTES >> 20} MiB")
+    return bytes(seen)
+
+
+def _said_after(mark: Mark, channel: SshChannel) -> str:
+    """Return what the script complained about, without what its login shell did before."""
+    channel.exit_status(END_TIMEOUT)
+    return channel.said().rpartition(mark.word)[2].strip()

@@ -1,6 +1,7 @@
 """A connection to another machine, logged in, whose death is noticed."""
 
 import logging
+import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
     from paramiko import Transport
 
 OPEN_TIMEOUT = timedelta(seconds=30)
+SESSION_END = timedelta(seconds=3)
 MOST_JUMPS = 8
 _PROHIBITED, _CONNECT_FAILED = 1, 2
+_RETRY_SECONDS = 0.1
 
 
 class Connection:
@@ -43,6 +46,7 @@ class Connection:
         self._transport = transport
         self._heartbeat = heartbeat
         self._opened = opened
+        self._sessions: list[Session] = []
         self.destination = destination
         self.host_key = host_key
 
@@ -96,14 +100,22 @@ class Connection:
             ) from error
 
     def _open_session(self) -> "Session":
+        """Open one more; the server may need a moment to notice that an earlier one of ours has ended."""
         from paramiko import ChannelException, SSHException
 
-        try:
-            return self._transport.open_session(timeout=OPEN_TIMEOUT.total_seconds())
-        except ChannelException as error:
-            raise self._no_session(error.code, error.text) from error
-        except (SSHException, EOFError, OSError) as error:
-            raise self._not_started(error) from error
+        give_up = time.monotonic() + SESSION_END.total_seconds()
+        while True:
+            try:
+                session = self._transport.open_session(timeout=OPEN_TIMEOUT.total_seconds())
+                self._sessions = [*(each for each in self._sessions if not each.closed), session]
+                return session
+            except ChannelException as error:
+                all_ended = bool(self._sessions) and all(each.closed for each in self._sessions)
+                if not all_ended or time.monotonic() > give_up:
+                    raise self._no_session(error.code, error.text) from error
+                time.sleep(_RETRY_SECONDS)
+            except (SSHException, EOFError, OSError) as error:
+                raise self._not_started(error) from error
 
     def _no_session(self, code: int, text: str) -> SessionRefused:
         if code in (_PROHIBITED, _CONNECT_FAILED):

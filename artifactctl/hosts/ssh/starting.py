@@ -31,14 +31,18 @@ class Mark:
         return self.first + self.second
 
     @property
-    def printed(self) -> bytes:
-        """What comes out: NUL, the word, a newline."""
-        return f"\0{self.word}\n".encode("ascii")
+    def begins(self) -> bytes:
+        """How what comes out begins: NUL, the word, a blank."""
+        return f"\0{self.word} ".encode("ascii")
 
     @property
-    def printing(self) -> str:
-        """The line of /bin/sh that prints it."""
-        return f'printf "\\000%s%s\\n" {self.first} {self.second}'
+    def printed(self) -> bytes:
+        """What comes out where nothing is said with it."""
+        return self.begins + b"\n"
+
+    def printing(self, value: str = "") -> str:
+        """Return the line of /bin/sh that prints it, with `value` (a word of /bin/sh) behind."""
+        return f'printf "\\000%s%s %s\\n" {self.first} {self.second} "{value}"'
 
 
 def new_mark() -> Mark:
