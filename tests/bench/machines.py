@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -35,7 +35,6 @@ _NUMBERS = itertools.count(1)
 # and ends with its input: as process 1 it collects what is left of its children, and all of them end with it.
 _INIT = f"""
 set -eu
-mount --make-rprivate /
 hostname "$3"
 if [ -n "$4" ]; then mount --bind "$4" {DATA}; else mount -t tmpfs -o size=64m,mode=755 "data-$3" {DATA}; fi
 mount -t overlay -o "lowerdir=/etc,upperdir=$2/etc,workdir=$2/work" "etc-$3" /etc
@@ -56,6 +55,8 @@ class Fittings:
 
     `programs` are scripts by name, found before any other program; `python` False takes every python3 away. `sudo` is a
     line of sudoers, `sshd` are more lines of sshd_config, `host_keys` the kinds of its keys. `volume` becomes its data.
+    `shares`: it sees the processes from here, and what is mounted later below `volume` (see `share_with_machines`),
+    so that whoever tests it can hold and mount things from here.
     """
 
     machine_id: str = ""
@@ -67,6 +68,7 @@ class Fittings:
     sshd: str = ""
     host_keys: tuple[str, ...] = ("ed25519",)
     volume: Volume | None = None
+    shares: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,8 +220,14 @@ def running_machine(name: str, fittings: Fittings = Fittings()) -> Iterator[Mach
         shutil.rmtree(folder)
 
 
+def share_with_machines(volume: Volume) -> None:
+    """Let machines that are started from now on with `shares` see what is mounted below the volume."""
+    subprocess.run(["mount", "--make-shared", volume.mount], check=True, capture_output=True)
+
+
 def _start(number: int, folder: Path, name: str, fittings: Fittings) -> subprocess.Popen[bytes]:
-    unshare = ("unshare", "--mount", "--uts", "--net", "--pid", "--fork", "--mount-proc", "--kill-child")
+    own = ("--propagation", "slave") if fittings.shares else ("--pid", "--mount-proc")
+    unshare = ("unshare", "--mount", "--uts", "--net", *own, "--fork", "--kill-child")
     data = str(fittings.volume.mount) if fittings.volume else ""
     process = subprocess.Popen(
         [*unshare, "bash", "-c", _INIT, "machine", str(number), str(folder), name, data],
@@ -257,8 +265,13 @@ def _connect(machine: Machine) -> None:
 
 
 def _end(machine: Machine) -> None:
+    everything = psutil.Process(machine.process.pid).children(recursive=True)
     machine.process.send_signal(signal.SIGKILL)
     machine.process.communicate()
+    for process in everything:  # with processes of its own they have ended by now
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    psutil.wait_procs(everything, timeout=_START_SECONDS)
     subprocess.run(["ip", "link", "delete", f"mach{machine.number}h"], check=False, capture_output=True)
 
 
