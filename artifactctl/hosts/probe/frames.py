@@ -108,7 +108,8 @@ class FrameReader:
 class Assembly:
     """Puts the frames of one request's messages together."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_bytes: int = MOST_MESSAGE_BYTES) -> None:
+        self._most_bytes = most_bytes
         self._pieces: List[bytes] = []
         self._kind: Optional[Kind] = None
         self._bytes = 0
@@ -118,8 +119,8 @@ class Assembly:
         if self._kind not in (None, frame.kind):
             raise WireFault("a message was begun inside of another one")
         self._bytes += len(frame.payload)
-        if self._bytes > MOST_MESSAGE_BYTES:
-            raise WireFault(f"a message is longer than {MOST_MESSAGE_BYTES} bytes")
+        if self._bytes > self._most_bytes:
+            raise WireFault(f"a message is longer than {self._most_bytes} bytes")
         self._pieces.append(frame.payload)
         self._kind = frame.kind
         if not frame.is_last:

@@ -91,25 +91,18 @@ def _await_ready(channel: Channel, machine: str, seconds: float) -> tuple[tuple[
     came = bytearray(b"\n")
     ends_at = time.monotonic() + seconds
     while True:
-        before, found, after = bytes(came).partition(READY)
-        if found and b"\n" in after:
-            version, _, rest = after.partition(b"\n")
-            return _numbers(version), rest
-        if len(before) > MOST_NOISE_BYTES:
-            raise _no_answer(machine, f"over {MOST_NOISE_BYTES >> 20} MiB of something else came", before, "")
+        ready = READY.search(came)
+        if ready is not None:
+            return tuple(map(int, ready.groups())), bytes(came[ready.end() :])
+        noise = bytes(came)
+        if len(noise) > MOST_NOISE_BYTES:
+            raise _no_answer(machine, f"over {MOST_NOISE_BYTES >> 20} MiB of something else came", noise, "")
         if time.monotonic() >= ends_at:
-            raise _no_answer(machine, f"nothing was ready within {seconds:.0f} seconds", before, channel.said())
+            raise _no_answer(machine, f"nothing was ready within {seconds:.0f} seconds", noise, channel.said())
         piece = channel.read(64 << 10)
         if not piece:
-            raise _explained(machine, bytes(came), channel.said())
+            raise _explained(machine, noise, channel.said())
         came += piece
-
-
-def _numbers(version: bytes) -> tuple[int, ...]:
-    try:
-        return tuple(int(part) for part in version.split(b"."))
-    except ValueError as error:
-        raise WireFault("it gave no version of its Python") from error
 
 
 def _hello(reader: FrameReader, channel: Channel, machine: str) -> Greeting:

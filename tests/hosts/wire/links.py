@@ -24,7 +24,7 @@ def pipe(words: Sequence[str] = (), *, silence_seconds: float = 60.0, **extra: s
         words or command(sys.executable),
         environment={**os.environ, **extra},
         silence_seconds=silence_seconds,
-        end_seconds=5.0,
+        end_seconds=0.3 if words else 5.0,
     )
 
 
