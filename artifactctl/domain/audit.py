@@ -20,6 +20,7 @@ class AuditAction(StrEnum):
     CATALOG_RESTORE = "catalog.restore"  # a backup took the catalog's place
     CATALOG_CONFIRM = "catalog.confirm"  # a person vouched for the lineage of a rebuilt catalog
     CATALOG_RAISE_EPOCH = "catalog.raise_epoch"  # a person let a restored catalog act on a root again
+    HOST_ADD = "host.add"  # another machine is known from now on, by the key that it proved to have
     ROOT_ADD = "root.add"  # a folder is managed from now on
     ROOT_FORGET = "root.forget"  # a folder is no longer managed; its bytes stay
     ARTIFACT_ANNOUNCE = "artifact.announce"  # a program said what it is about to write
