@@ -70,7 +70,7 @@ class RunState(StrEnum):
 class Root:
     """A managed root: `path` is absolute on its host; `root_id` also stands in the marker file on disk.
 
-    `attestation` is "" (local), "lease" or "sole-clients:a,b" (audited statements about who else can open files).
+    `attestation` is what somebody stated, on record, about who else can open files: the text of an `Attestation`.
     """
 
     root_id: str

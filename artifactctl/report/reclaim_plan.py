@@ -2,6 +2,7 @@
 
 from artifactctl.domain.plans import Bound, ReclaimPlan, ReclaimStep, Refusal
 from artifactctl.domain.text import display_path, printable
+from artifactctl.guards.attested import grace_on
 from artifactctl.report.caps import spell_exceeded
 from artifactctl.report.evidence import evidence_lines, refusal_lines
 from artifactctl.report.sizes import counted, format_bytes, format_bytes_both, format_duration
@@ -71,12 +72,13 @@ def _outcome_lines(plan: ReclaimPlan) -> list[str]:
     freed = plan.expected_freed_bytes
     bound = "up to " if any(step.bound is Bound.UPPER for step in plan.steps) else ""
     amount = f"{bound}{format_bytes_both(freed)}"
+    grace = grace_on(tuple(item for step in plan.steps for item in step.evidence), plan.grace)
     if plan.purge_now:
         said = [f"Frees {amount} on {display_path(plan.mount)} at once."]
     else:
         said = [
             "Frees nothing yet: a quarantine keeps the bytes on the same volume.",
-            f"The purge, due in {format_duration(plan.grace)}, frees {amount} on {display_path(plan.mount)}.",
+            f"The purge, due in {format_duration(grace)}, frees {amount} on {display_path(plan.mount)}.",
         ]
     now, then = format_bytes(plan.available_before_bytes), format_bytes(plan.available_before_bytes + freed)
     return [*said, f"Available there: {now} now, {then} afterwards."]
