@@ -2,7 +2,7 @@
 
 import pytest
 
-from artifactctl.hosts.probe import blindness, limits, mounts
+from artifactctl.hosts.probe import blindness, limits, mounts, serving
 
 TABLE = rb"""24 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard
 30 24 0:29 /sv /data/with\040blank rw,nosuid shared:5 master:1 - btrfs /dev/loop0 rw,subvolid=256
@@ -98,9 +98,61 @@ filesystem_summary:   2097152000  1596152000   501000000  77% /scratch
 def test_exports_overlap_from_above_and_from_below() -> None:
     lines = [b"# comment", b"/data/with\\040blank\t*(rw)", b'"/srv" host(ro)', b""]
 
-    paths = blindness.exported_paths(lines)
+    paths = serving.exported_paths(lines)
 
     assert paths == [b"/data/with blank", b"/srv"]
-    assert blindness.overlaps(b"/srv", b"/srv/x")
-    assert blindness.overlaps(b"/srv/x", b"/srv")
-    assert not blindness.overlaps(b"/srv", b"/srv2")
+    assert serving.overlaps(b"/srv", b"/srv/x")
+    assert serving.overlaps(b"/srv/x", b"/srv")
+    assert not serving.overlaps(b"/srv", b"/srv2")
+
+
+def test_the_table_of_exportfs_is_read_like_an_exports_file() -> None:
+    lines = [b"/data\t10.0.0.0/24(rw,sync,wdelay,hide,no_subtree_check,sec=sys)", b"/srv/a\\040b\t*(ro)"]
+
+    assert serving.exported_paths(lines) == [b"/data", b"/srv/a b"]
+
+
+def test_what_a_virtual_machine_sees_stands_in_the_command_line_of_who_shares_it() -> None:
+    assert list(serving.shared_by_virtiofsd([b"virtiofsd", b"--shared-dir", b"/data", b"-o", b"cache=auto"])) == [
+        b"/data"
+    ]
+    assert list(serving.shared_by_virtiofsd([b"virtiofsd", b"--shared-dir=/data", b""])) == [b"/data"]
+    assert list(serving.shared_by_virtiofsd([b"virtiofsd", b"-o", b"cache=none,source=/data"])) == [b"/data"]
+    qemu = [
+        b"qemu-system-x86_64",
+        b"-virtfs",
+        b"local,path=/a,mount_tag=t",
+        b"-fsdev",
+        b"local,id=x,path=/b",
+        b"-m",
+        b"4G",
+    ]
+    assert list(serving.shared_by_qemu(qemu)) == [b"/a", b"/b"]
+
+
+def test_what_is_not_known_to_be_local_counts_as_shared() -> None:
+    def of(kind: str, options: str = "rw") -> mounts.Mount:
+        (found,) = mounts.parse(f"1 0 0:9 / /x rw - {kind} source {options}".encode())
+        return found
+
+    local = ("ext4", "xfs", "btrfs", "tmpfs", "zfs", "f2fs", "overlay")
+    assert not any(of(kind).is_shared for kind in local)
+    shared = ("nfs4", "lustre", "ceph", "fuse.sshfs", "fuse", "fuseblk", "9p", "virtiofs", "gpfs", "panfs", "vboxsf")
+    assert all(of(kind).is_shared for kind in shared)
+
+
+def test_an_overlay_is_shared_where_a_layer_of_it_is() -> None:
+    table = mounts.parse(
+        b"1 0 0:9 / /nas rw - nfs4 nas:/v rw\n"
+        b"2 0 8:1 / / rw - ext4 /dev/sda1 rw\n"
+        b"3 2 0:10 / /merged rw - overlay o rw,lowerdir=/nas/a:/opt/b,upperdir=/up,workdir=/work\n"
+        b"4 2 0:11 / /here rw - overlay o rw,lowerdir=/opt/b,upperdir=/up,workdir=/work\n"
+    )
+
+    (found,) = blindness.of_filesystem(table[2], table)
+    assert (found["kind"], found["detail"]) == (
+        "network_filesystem",
+        "nfs4 from nas:/v: other machines can have files open",
+    )
+    assert blindness.of_filesystem(table[3], table) == []
+    assert blindness.of_filesystem(table[1], table) == []
