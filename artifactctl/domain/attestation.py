@@ -23,6 +23,7 @@ class Regime(StrEnum):
     """What a statement rests on; the values are stored."""
 
     NOTHING = ""  # nobody said anything
+    READ_ONLY = "read-only"  # nobody said anything of what others may mount: nothing at all is written there
     LEASE = "lease"  # everybody who uses the volume takes leases
     SOLE_CLIENTS = "sole-clients"  # no other machines than these have files open there
 
@@ -65,6 +66,7 @@ class Attestation:
 
 
 NOTHING_STATED = Attestation()
+READ_ONLY = Attestation(regime=Regime.READ_ONLY)
 
 
 def clients_from(words: str) -> tuple[Client, ...]:
@@ -104,7 +106,7 @@ class Statement:
 
 def applied_here(attestation: Attestation, names: Collection[str], *, stated_at: datetime | None) -> Statement | None:
     """Return the attestation as the machine called by one of `names` takes it; None where nothing was stated."""
-    if attestation.regime is Regime.NOTHING:
+    if attestation.regime in (Regime.NOTHING, Regime.READ_ONLY):
         return None
     if attestation.regime is Regime.LEASE:
         return Statement(regime=Regime.LEASE, stated_at=stated_at)
@@ -121,5 +123,7 @@ def in_words(attestation: Attestation) -> str:
     """Return who else has files open there, as somebody stated it."""
     if attestation.regime is Regime.LEASE:
         return "whoever takes a lease"
+    if attestation.regime is Regime.READ_ONLY:
+        return "not known: read-only until attested"
     shown = [f"{c.machine} ({display_path(c.path)})" if c.path else c.machine for c in attestation.clients]
     return ", ".join(shown) or "nobody"

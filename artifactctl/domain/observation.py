@@ -273,7 +273,8 @@ class Limit:
 class VolumeUsage:
     """What statvfs and the quota interfaces said. `available_bytes` is f_bavail * f_frsize (what df calls Avail).
 
-    `total_inodes` 0 means the filesystem has no inode limit (btrfs), not that it is full.
+    `total_inodes` 0 means the filesystem has no inode limit (btrfs), not that it is full. `is_network`: others than
+    this kernel may have files open there (a network or FUSE filesystem, or a type that is not known to be local).
     """
 
     mount: bytes

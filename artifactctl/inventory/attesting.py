@@ -12,9 +12,13 @@ from artifactctl.domain.attestation import Attestation, Regime, Statement, appli
 from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.errors import UsageError
 from artifactctl.domain.identity import HostIdentity
+from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.acting import Acting
+from artifactctl.inventory.failures import RootTaken
+from artifactctl.inventory.holding import mirror_holds
 from artifactctl.inventory.machines import known_machine, roots_here
+from artifactctl.inventory.marking import marker_for, own_marker
 
 _STATED_BY = (AuditAction.ROOT_ADD, AuditAction.ROOT_ATTEST, AuditAction.ROOT_WITHDRAW)
 
@@ -26,15 +30,21 @@ def attest_root(
 
     A statement that does not name this machine is refused: it is not true. Nothing at all (`Regime.NOTHING`) takes
     what was said back, which is possible at any time: what was set aside stays, and can only be restored.
+    A root that was read-only until now gets its marker first, and the holds that stand below it.
     """
     identity = host.identify()
-    with catalog.writing(acting.actor, acting.now) as writing:
-        root = next((each for each in roots_here(writing, identity) if each.name == name), None)
+    with catalog.reading() as reading:
+        root = next((each for each in roots_here(reading, identity) if each.name == name), None)
         if root is None:
             raise UnknownObject(f"there is no root named `{name}` here", remedy="`artifactctl root ls` lists them")
-        require_named(writing, identity, attestation)
+        require_named(reading, identity, attestation)
+    taken_back = attestation.regime is Regime.NOTHING
+    if not root.is_marked:
+        if taken_back:
+            return root
+        _mark(host, catalog, root)
+    with catalog.writing(acting.actor, acting.now) as writing:
         changed = writing.update_root(replace(root, attestation=attestation.text))
-        taken_back = attestation.regime is Regime.NOTHING
         entry = acting.entry(
             AuditAction.ROOT_WITHDRAW if taken_back else AuditAction.ROOT_ATTEST,
             path=root.path,
@@ -47,7 +57,20 @@ def attest_root(
             },
         )
         audit.append(writing.connection, entry)
+    if not root.is_marked:
+        mirror_holds(catalog, host, [changed])
     return changed
+
+
+def _mark(host: Host, catalog: Catalog, root: Root) -> None:
+    found = host.identity(root.path)
+    if found is None or (found.filesystem_uuid, found.inode) != (root.filesystem_uuid, root.inode):
+        raise RootTaken(
+            f"{display_path(root.path)} is not the folder that was added as `{root.name}`",
+            remedy="mount its volume, then say it again",
+        )
+    if own_marker(host, catalog, root.path, found) is None:
+        host.write_marker(root.path, marker_for(catalog, root.root_id, root.name, found))
 
 
 def require_named(reading: Reading, identity: HostIdentity, attestation: Attestation) -> None:

@@ -10,7 +10,7 @@ from artifactctl import audit
 from artifactctl.catalog import Catalog, Reading, Writing
 from artifactctl.catalog.failures import UnknownObject
 from artifactctl.domain.artifacts import Root
-from artifactctl.domain.attestation import NOTHING_STATED, Attestation
+from artifactctl.domain.attestation import NOTHING_STATED, READ_ONLY, Attestation
 from artifactctl.domain.audit import AuditAction, AuditEntry
 from artifactctl.domain.errors import HostFailure, UsageError
 from artifactctl.domain.identity import HostIdentity
@@ -45,13 +45,16 @@ def add_root(
 ) -> Root:
     """Manage a folder: write its marker, then record it. `homes` are home directories of this machine's users.
 
+    A folder that other machines may mount is read-only as long as nobody states which: nothing is written, not even
+    the marker, and nothing below can be removed. All that only reads works.
     Adding the same folder again gives back the root that it is; what is stated then takes the place of what was.
     """
     absolute = fit_path(host, path, homes=homes)
     identity, usage = host.identity(absolute), host.usage(absolute)
     if identity is None:  # removed since it was looked at
         raise UnfitRoot(f"{display_path(absolute)} is not there", remedy="make the folder first")
-    if usage.read_only:
+    stated = READ_ONLY if usage.is_network and not attestation.text else attestation
+    if usage.read_only and stated is not READ_ONLY:
         raise UnfitRoot(
             f"{display_path(absolute)} is on a read-only filesystem", remedy="give a folder that can be written"
         )
@@ -61,7 +64,9 @@ def add_root(
     refuse_inside_another(host, absolute)
     marker = own_marker(host, catalog, absolute, identity)
     if known is not None:
-        again = known_again(host, catalog, known, marker, identity)
+        again = known_again(
+            host, catalog, known, marker, identity, may_write=known.is_marked or stated is not READ_ONLY
+        )
         if attestation.text in ("", known.attestation):
             return again
         acting = Acting(actor=actor, host=machine.hostname, now=now)
@@ -71,7 +76,7 @@ def add_root(
     with catalog.reading() as reading:
         _require_free_name(reading, chosen, root_id)
         require_named(reading, machine, attestation)
-    if marker is None:
+    if marker is None and stated is not READ_ONLY:
         host.write_marker(absolute, marker_for(catalog, root_id, chosen, identity))
     with catalog.writing(actor, now) as writing:
         known_host = this_machine(writing, machine)
@@ -83,11 +88,11 @@ def add_root(
             filesystem_uuid=usage.filesystem_uuid,
             filesystem_type=usage.filesystem_type,
             inode=identity.inode,
-            attestation=attestation.text,
+            attestation=stated.text,
         )
         added = writing.add_root(root)
         writing.record_volume(_volume(usage, known_host, now))
-        told = {**subvolume_evidence(identity), "attestation": attestation.text}
+        told = {**subvolume_evidence(identity), "attestation": stated.text}
         _audit(writing, AuditAction.ROOT_ADD, added, host=machine.hostname, told=told)
     return added
 

@@ -23,7 +23,7 @@ from artifactctl.inventory.clients import from_table
 from tests.bench.clocks import FixedClock
 from tests.bench.other_machine import OtherMachine, other_machine
 from tests.bench.shared_volume import mounted_by_fuse
-from tests.bench.site import QUICK_POLICY
+from tests.bench.site import QUICK_POLICY, picture
 from tests.bench.volumes import Volume
 
 pytestmark = pytest.mark.system
@@ -116,11 +116,43 @@ def lab(ext4_volume: Volume, tmp_path: Path) -> Iterator[Lab]:
         yield lab
 
 
-def test_nothing_goes_before_somebody_said_who_mounts_it(lab: Lab) -> None:
-    found = lab.planned()
+def test_before_somebody_said_who_mounts_it_everything_works_that_only_reads_and_nothing_is_written(lab: Lab) -> None:
+    before = picture(lab.here)
 
+    for words in (
+        ("root", "add", lab.here / "data"),
+        ("scan", "vol"),
+        ("verify", NAME, "--level", "digests"),
+        ("du",),
+        ("df",),
+        ("plan", "extraction", "--tokens", "1000", "--volume", "vol"),
+        ("rescue", lab.here),
+        ("hold", "add", NAME, "--reason", "for the paper"),
+        ("why", NAME),
+        ("quarantine", "ls"),
+    ):
+        lab.done(*words)
+    assert lab.run("doctor").exit_code in (0, 3)
+    assert lab.run("doctor", "--repair", "--yes").exit_code in (0, 3)
+    assert lab.run("reclaim", NAME, "--yes", *SAID).exit_code == 4
+
+    assert picture(lab.here) == before
+    assert not (lab.here / "data" / ".artifactctl").exists()
+    found = lab.planned()
     assert found["verdict"] == "unknown"
     assert "root attest vol --sole-clients" in found["remedy"]
+    (root,) = lab.done("root", "ls")["roots"]
+    assert root["attestation"] == "read-only"
+
+
+def test_a_hold_from_before_stands_in_the_root_once_it_is_attested(lab: Lab) -> None:
+    lab.done("hold", "add", NAME, "--reason", "for the paper")
+    lab.stated("--lease")
+
+    told = LocalHost().read_mirror(bytes(lab.here / "data"), "holds")
+    assert told is not None
+    assert b"for the paper" in told
+    assert (lab.here / "data" / ".artifactctl" / "root.json").exists()
 
 
 def test_it_is_attested_when_every_machine_answered_and_is_clear(lab: Lab) -> None:

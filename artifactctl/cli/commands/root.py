@@ -32,6 +32,9 @@ def root() -> None:
 def add(wiring: Wiring, path: bytes, name: str, sole_clients: str | None, attest: str | None) -> None:
     """Manage a folder: a marker file in it carries its id.
 
+    One that other machines may mount (NFS, Lustre, CephFS, FUSE) is read-only until --sole-clients or --attest says who
+    does: nothing is written there, and nothing below can be removed. `root attest` says it later.
+
     Any folder but system folders, a home directory itself, one that overlaps another root, or one behind a link.
     """
     from artifactctl.inventory.roots import add_root
@@ -53,6 +56,10 @@ def add(wiring: Wiring, path: bytes, name: str, sole_clients: str | None, attest
         payload=lambda: root_payload(added),
         text=lambda: [f"{os.fsdecode(added.path)} is managed as `{added.name}` ({added.filesystem_type})"],
     )
+    if not added.is_marked:
+        wiring.output.hint(
+            f"other machines may mount it, so it is read-only until you say which (`artifactctl root attest {added.name}`)"
+        )
     wiring.output.hint(f"`artifactctl scan {added.name}` finds what is there")
 
 
@@ -94,6 +101,8 @@ def _stated(sole_clients: str | None, *, lease: bool) -> "Attestation":
 def _told(root: "Root") -> str:
     from artifactctl.domain.attestation import Attestation, in_words
 
+    if not root.is_marked:
+        return f"nothing was stated about who uses `{root.name}`: it is read-only"
     if not root.attestation:
         return f"nothing is stated any more about who else uses `{root.name}`"
     return f"on record for `{root.name}`: besides this machine's processes, files there are opened by " + in_words(

@@ -127,6 +127,11 @@ def _derived(mount: Optional[mounts.Mount], device: str = "") -> str:
 
 
 def _names_a_server(mount: mounts.Mount) -> bool:
-    """Whether a FUSE filesystem comes from a place that has the same name at the next mount (`gluster1:/volume`)."""
+    """Whether a FUSE filesystem comes from a place that has the same name at the next mount (`gluster1:/volume`).
+
+    That of ceph-fuse has one name for every cluster, which tells it from other filesystems at least.
+    """
+    if mount.type in ("fuse.ceph-fuse", "fuse.ceph"):
+        return True
     server, colon, _ = mount.source.partition(":")
     return mount.is_remote and bool(colon) and "/" not in server

@@ -156,7 +156,7 @@ def _describe(mount: mounts.Mount, space: Space, descriptor: Optional[int]) -> W
         "block_bytes": block,
         "read_only": mount.is_read_only or bool(space.f_flag & os.ST_RDONLY),
         "limits": found,
-        "is_network": mount.type in mounts.NETWORK_TYPES or mount.type.startswith("fuse.sshfs"),
+        "is_network": mount.is_shared,
         "thin_or_sparse": limits.is_thin(mount, found),
     }
 
