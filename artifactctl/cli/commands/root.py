@@ -58,7 +58,7 @@ def add(wiring: Wiring, path: bytes, name: str, sole_clients: str | None, attest
     )
     if not added.is_marked:
         wiring.output.hint(
-            f"other machines may mount it, so it is read-only until you say which (`artifactctl root attest {added.name}`)"
+            f"other machines may mount it, so it is read-only until `root attest {added.name}` says which do"
         )
     wiring.output.hint(f"`artifactctl scan {added.name}` finds what is there")
 
