@@ -197,8 +197,8 @@ def test_a_machine_that_cannot_be_reached_is_named_and_nothing_goes(lab: Lab) ->
 
 def test_a_machine_that_sees_a_copy_there_gives_no_answer(lab: Lab) -> None:
     copy = lab.there / "copy"
-    shutil.copytree(lab.here / "data", lab.here / "copy")  # with its marker
     lab.stated("--sole-clients", f"{HERE},gpu2:{copy}")
+    shutil.copytree(lab.here / "data", lab.here / "copy")  # with its marker
 
     found = lab.planned()
 
