@@ -11,6 +11,7 @@ from artifactctl.guards.candidate import Candidate
 from artifactctl.guards.wording import first_of
 
 NAME = "not_held"
+_STATED = "attestation"
 _HOURS = int(MINIMUM_GRACE.total_seconds()) // 3600
 
 
@@ -23,6 +24,12 @@ def grace_on(evidence: Sequence[Evidence], grace: timedelta) -> timedelta:
     """Return how long it stays in quarantine by that evidence: what went on a statement stays a minimum."""
     attested = any(item.verdict is Verdict.ATTESTED for item in evidence)
     return max(grace, MINIMUM_GRACE) if attested else grace
+
+
+def stated_in(evidence: Sequence[Evidence]) -> str | None:
+    """Return the text of the attestation that the evidence rests on, None where it rests on none."""
+    facts = [fact for item in evidence if item.verdict is Verdict.ATTESTED for fact in item.facts]
+    return next((value for key, value in facts if key == _STATED), None)
 
 
 def judge_statement(candidate: Candidate, statement: Statement, observation: Observation) -> Evidence:
@@ -39,7 +46,7 @@ def judge_statement(candidate: Candidate, statement: Statement, observation: Obs
         verdict=Verdict.ATTESTED,
         reason=_reason(statement, others),
         facts=(
-            ("attestation", candidate.replica.root.attestation),
+            (_STATED, candidate.replica.root.attestation),
             *(("asked", machine) for machine in others),
             *(("blind_spot", spot.kind.value) for spot in observation.holders.blind_spots),
         ),

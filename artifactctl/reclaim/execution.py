@@ -23,7 +23,7 @@ from artifactctl.domain.plans import ReclaimPlan, ReclaimStep, canonical_json
 from artifactctl.domain.results import StepResult
 from artifactctl.domain.verdicts import Clearance, Evidence, Verdict, may_remove
 from artifactctl.guards import evaluate
-from artifactctl.guards.attested import grace_on
+from artifactctl.guards.attested import grace_on, stated_in
 from artifactctl.hosts.protocol import ManifestNote, PutBack, RootLock, SetAside
 from artifactctl.inventory.candidates import Choice, candidate_for
 from artifactctl.inventory.kinship import Freshness
@@ -111,6 +111,8 @@ class StepExecution:
             return self._refused(self._stale("it was moved since the plan was made"))
         if replica.root.filesystem_uuid != step.filesystem_uuid:
             return self._refused(self._stale("its root is on another filesystem than when the plan was made"))
+        if stated_in(step.evidence) not in (None, replica.root.attestation):
+            return self._refused(self._stale("what was stated about who mounts its volume changed since the plan"))
         return artifact, replica
 
     def _first_look(self, reading: Reading, replica: Replica) -> Observation:

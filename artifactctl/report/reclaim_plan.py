@@ -2,6 +2,7 @@
 
 from artifactctl.domain.plans import Bound, ReclaimPlan, ReclaimStep, Refusal
 from artifactctl.domain.text import display_path, printable
+from artifactctl.domain.verdicts import Verdict
 from artifactctl.guards.attested import grace_on
 from artifactctl.report.caps import spell_exceeded
 from artifactctl.report.evidence import evidence_lines, refusal_lines
@@ -40,6 +41,7 @@ def _step_lines(plan: ReclaimPlan, step: ReclaimStep, *, every_guard: bool) -> l
         lines.append("      at most: blocks may be shared with snapshots or reflink copies, or be compressed")
     waived = [item for item in step.evidence if item.waived]
     lines += [f"      waived {item.guard}: {printable(item.reason)}" for item in waived]
+    lines += [f"      {printable(item.reason)}" for item in step.evidence if item.verdict is Verdict.ATTESTED]
     if every_guard:
         lines += evidence_lines(step.evidence, indent="      ")
     return lines

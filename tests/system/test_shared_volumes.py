@@ -20,6 +20,7 @@ from artifactctl.cli.surroundings import Surroundings
 from artifactctl.hosts.local import LocalHost
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.clients import from_table
+from tests.artifacts.hidden_states import safetensors_shards
 from tests.bench.clocks import FixedClock
 from tests.bench.other_machine import OtherMachine, other_machine
 from tests.bench.shared_volume import mounted_by_fuse
@@ -253,6 +254,37 @@ def test_a_machine_that_answers_no_more_is_waited_for_once(lab: Lab) -> None:
 
     assert found["reason"] == "not known who uses it on gpu2 (it did not answer within 1 s)"
     assert time.monotonic() - started < 20
+
+
+def test_a_saved_plan_holds_only_under_the_statement_that_it_was_made_with(lab: Lab) -> None:
+    lab.stated("--lease")
+    lab.run("reclaim", NAME, "--out", lab.folder / "plan.json", *SAID)
+    lab.sole_clients()
+
+    result = lab.run("apply", lab.folder / "plan.json", "--yes", "--reason", "test", "--json")
+
+    (step,) = json.loads(result.stdout)["steps"]
+    assert (result.exit_code, step["outcome"]) == (4, "refused")
+    assert "what was stated about who mounts its volume changed" in step["evidence"][0]["reason"]
+
+
+def test_a_successor_counts_as_proof_only_when_nobody_writes_to_it_on_the_other_machine(lab: Lab) -> None:
+    new = safetensors_shards(lab.here / "data" / "new", rows=(30, 40))
+    safetensors_shards(lab.here / "data" / "older", rows=(30,))
+    lab.done("scan", "vol")
+    lab.done("supersede", "vol/older", "--by", "vol/new")
+    lab.sole_clients()
+    there = lab.there / new.relative_to(lab.here) / sorted(os.listdir(new))[-1]
+
+    with lab.other.holding("writable_descriptor", there):
+        result = lab.run("verify", "vol/new", "--json")
+        assert result.exit_code == 3
+        assert "on gpu2: process" in result.stdout
+    lab.done("verify", "vol/new")
+    with lab.other.holding("writable_descriptor", there):
+        assert lab.run("reclaim", "vol/older", "--dry-run", "--json").exit_code == 4
+    (step,) = lab.done("reclaim", "vol/older", "--dry-run")["steps"]
+    assert evidence_of(step)["verdict"] == "attested"
 
 
 def test_what_was_stated_can_be_taken_back_and_then_only_a_restore_is_left(lab: Lab) -> None:
