@@ -20,10 +20,16 @@ def this_machine(environment: Mapping[str, str]) -> Host:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """The world of one invocation. `make_host` is called once, with the environment, when the machine is needed."""
+    """The world of one invocation. `make_host` is called once, with the environment, when the machine is needed.
+
+    `other_host` leads to another machine by its name, from any thread (None: no way to any is known); all of them
+    together may take `other_host_seconds` for an answer (None: the usual time).
+    """
 
     clock: Clock = field(default_factory=SystemClock)
     make_host: Callable[[Mapping[str, str]], Host] = this_machine
+    other_host: Callable[[str], Host] | None = None
+    other_host_seconds: float | None = None
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     working_directory: Path = field(default_factory=lambda: Path(os.getcwd()))
 

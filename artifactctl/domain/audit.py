@@ -22,6 +22,8 @@ class AuditAction(StrEnum):
     CATALOG_RAISE_EPOCH = "catalog.raise_epoch"  # a person let a restored catalog act on a root again
     HOST_ADD = "host.add"  # another machine is known from now on, by the key that it proved to have
     ROOT_ADD = "root.add"  # a folder is managed from now on
+    ROOT_ATTEST = "root.attest"  # a person said who else has files open there
+    ROOT_WITHDRAW = "root.withdraw"  # what was said about that was taken back
     ROOT_FORGET = "root.forget"  # a folder is no longer managed; its bytes stay
     ARTIFACT_ANNOUNCE = "artifact.announce"  # a program said what it is about to write
     ARTIFACT_REGISTER = "artifact.register"  # a scan or a person recorded a new artifact
