@@ -11,7 +11,7 @@ Why not the ORM: its identity map would hide what a transaction really read, and
 Why replicas change state by compare-and-set: whoever planned on an older look must notice, in the same transaction.
 """
 
-from artifactctl.catalog.catalog import Catalog, create_or_upgrade, open_catalog
+from artifactctl.catalog.catalog import Catalog, create_or_upgrade, open_catalog, open_trial
 from artifactctl.catalog.failures import (
     CatalogDamaged,
     CatalogFull,
@@ -21,16 +21,19 @@ from artifactctl.catalog.failures import (
     CatalogUnusable,
     CopyFailed,
     FileTaken,
+    LastAdministrator,
     LeaseLost,
     LineageCycle,
     NameTaken,
     NotACatalog,
     PathTaken,
+    RoleMissing,
     StateChanged,
     StepUsed,
     UnknownObject,
     UnsafeFilesystem,
 )
+from artifactctl.catalog.gate import Doorkeeper
 from artifactctl.catalog.reading import Reading
 from artifactctl.catalog.writing import Writing
 
@@ -43,13 +46,16 @@ __all__ = [
     "CatalogTooNew",
     "CatalogUnusable",
     "CopyFailed",
+    "Doorkeeper",
     "FileTaken",
+    "LastAdministrator",
     "LeaseLost",
     "LineageCycle",
     "NameTaken",
     "NotACatalog",
     "PathTaken",
     "Reading",
+    "RoleMissing",
     "StateChanged",
     "StepUsed",
     "UnknownObject",
@@ -57,4 +63,5 @@ __all__ = [
     "Writing",
     "create_or_upgrade",
     "open_catalog",
+    "open_trial",
 ]

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, case, literal, select, update
 from artifactctl.catalog.columns import Instant
 from artifactctl.catalog.failures import StateChanged
 from artifactctl.catalog.schema import catalog_identity
+from artifactctl.domain.roles import Act
 
 if TYPE_CHECKING:
     from artifactctl.catalog.writing import Writing
@@ -26,6 +27,7 @@ def note_change(connection: Connection, now: datetime) -> None:
 
 def raise_epoch(writing: "Writing", epoch: int) -> None:
     """Set a higher epoch and take the confirmation away."""
+    writing.require(Act.CONFIRM_CATALOG, about=f"epoch {epoch}")
     known = writing.connection.execute(select(catalog_identity.c.epoch)).scalar_one()
     if epoch <= known:
         raise StateChanged(
@@ -36,4 +38,5 @@ def raise_epoch(writing: "Writing", epoch: int) -> None:
 
 def confirm_lineage(writing: "Writing") -> None:
     """Record that a person stands behind this catalog."""
+    writing.require(Act.CONFIRM_CATALOG)
     writing.connection.execute(update(catalog_identity).values(lineage_confirmed_at=writing.now))

@@ -50,6 +50,10 @@ class AuditAction(StrEnum):
     LEASE_BREAK = "lease.break"  # the holder was proven to be gone
     RESERVATION_MAKE = "reservation.make"  # room on a volume was promised
     RESERVATION_RELEASE = "reservation.release"  # the promise is over
+    ROLE_GRANT = "role.grant"  # somebody may do more from now on
+    ROLE_REVOKE = "role.revoke"  # somebody may do less from now on
+    ROLE_REFUSED = "role.refused"  # somebody asked for what takes a role they do not have
+    PLAN_RECORD = "plan.record"  # a person put their name to a plan
     PLAN_APPROVE = "plan.approve"  # a person approved a plan by its digest
     QUARANTINE_BEGIN = "quarantine.begin"  # cleared for being set aside; nothing has moved yet
     QUARANTINE_DONE = "quarantine.done"  # set aside, looked at again, and kept there
