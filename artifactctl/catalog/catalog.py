@@ -7,18 +7,19 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from sqlalchemy import insert, select
+from sqlalchemy import RootTransaction, insert, select
 from sqlalchemy.exc import DBAPIError
 
 from artifactctl.catalog import ballast, members, versions
-from artifactctl.catalog.engine import Engines, connect, explain, keep_spare_pages, may_lack_space
-from artifactctl.catalog.failures import CatalogFull, CatalogMissing
+from artifactctl.catalog.engine import Engines, connect, explain
+from artifactctl.catalog.failures import CatalogFull, CatalogMissing, CommitUnknown
 from artifactctl.catalog.filesystem import is_usable_file, prepare_files
-from artifactctl.catalog.identity_changes import note_change
+from artifactctl.catalog.identity_changes import note_change, require_fit
 from artifactctl.catalog.location import Location, parse_location
 from artifactctl.catalog.members import Member
 from artifactctl.catalog.reading import Reading
 from artifactctl.catalog.schema import catalog_identity
+from artifactctl.catalog.sqlite import keep_spare_pages, may_lack_space
 from artifactctl.catalog.writing import Writing
 
 LOCK_WAIT_SECONDS = 15.0
@@ -71,11 +72,12 @@ class Catalog:
 
         `Busy` when another writer keeps the lock. No look at a disk or a machine belongs inside.
         """
-        with _explained(self._where), self._engines.writers.begin() as connection:
-            # First of all, so that on every database one writer waits for the other before it has read anything.
+        with _explained(self._where), self._engines.writers.connect() as connection, connection.begin() as transaction:
+            require_fit(connection, self.location)
             note_change(connection, now)
             self._has_written = True
             yield Writing(connection, actor=actor, now=now)
+            _commit(transaction, self.location)
 
     def list_members(self, listing: Iterable[Member], *, now: datetime) -> int:
         """Store a list of members in many short transactions; `Writing.adopt_members` gives it to an artifact."""
@@ -133,10 +135,23 @@ def _first_look(engines: Engines, where: Location) -> str | None:
 
 
 def _keep_reserves(engines: Engines, where: Location) -> None:
+    if where.path is None:
+        return
     with _explained(where):
-        keep_spare_pages(engines)
-    if where.path is not None:
-        ballast.fill(where.path)
+        keep_spare_pages(engines.writers)
+    ballast.fill(where.path)
+
+
+def _commit(transaction: RootTransaction, shown: str) -> None:
+    try:
+        transaction.commit()
+    except DBAPIError as error:
+        if not error.connection_invalidated:
+            raise
+        raise CommitUnknown(
+            f"the connection to the catalog {shown} broke as a change was recorded: whether it was, is not known",
+            remedy="`artifactctl doctor` shows what was left unfinished, `artifactctl audit ls` what was recorded",
+        ) from error
 
 
 def _bring_up(engines: Engines, now: datetime) -> None:
@@ -144,6 +159,7 @@ def _bring_up(engines: Engines, now: datetime) -> None:
     from artifactctl.catalog.upgrading import upgrade
 
     with engines.writers.begin() as connection:
+        versions.stored_version(connection)  # once more, now that nobody else can be making one
         upgrade(connection)
         if connection.execute(select(catalog_identity.c.id)).first() is None:
             connection.execute(

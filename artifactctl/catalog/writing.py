@@ -54,6 +54,10 @@ class Writing(Reading):
         """Set a higher epoch; the lineage counts as unconfirmed from then on. StateChanged when it is not higher."""
         identity_changes.raise_epoch(self, epoch)
 
+    def move(self, to: str) -> None:
+        """Record where the catalog went as a whole; nothing is changed here after this transaction."""
+        identity_changes.move(self, to)
+
     def confirm_lineage(self) -> None:
         """Record that a person stands behind this catalog."""
         identity_changes.confirm_lineage(self)

@@ -14,6 +14,7 @@ class CatalogIdentity:
     """Which catalog it is. `lineage_id` is drawn once; `epoch` is raised whenever a backup takes a catalog's place.
 
     `revision` is raised by every write. `lineage_confirmed_at` is None from a restore until a person confirms it.
+    `moved_to` says where the catalog went as a whole, "" when it is still here.
     """
 
     lineage_id: str
@@ -22,6 +23,7 @@ class CatalogIdentity:
     created_at: datetime
     written_at: datetime
     lineage_confirmed_at: datetime | None
+    moved_to: str = ""
 
     @property
     def is_confirmed(self) -> bool:
