@@ -10,7 +10,7 @@ from pathlib import Path
 from sqlalchemy import RootTransaction, insert, select
 from sqlalchemy.exc import DBAPIError
 
-from artifactctl.catalog import ballast, members, versions
+from artifactctl.catalog import ballast, members, root_leases, versions
 from artifactctl.catalog.engine import Engines, connect, explain
 from artifactctl.catalog.failures import CatalogFull, CatalogMissing, CommitUnknown
 from artifactctl.catalog.filesystem import is_usable_file, prepare_files
@@ -33,6 +33,7 @@ class Catalog:
         self._engines = engines
         self._where = location
         self._has_written = False
+        self._fences: dict[str, int] = {}
         self.location = location.shown
         with self.reading() as reading:
             identity = reading.identity()
@@ -74,10 +75,26 @@ class Catalog:
         """
         with _explained(self._where), self._engines.writers.connect() as connection, connection.begin() as transaction:
             require_fit(connection, self.location)
+            root_leases.require_held(connection, self._fences, now)
             note_change(connection, now)
             self._has_written = True
             yield Writing(connection, actor=actor, now=now)
             _commit(transaction, self.location)
+
+    @contextmanager
+    def acting_under(self, root_id: str, fence: int) -> Iterator[None]:
+        """Let every transaction meanwhile prove, and prolong, the lease on a root; RootTakenOver when it is lost."""
+        self._fences[root_id] = fence
+        try:
+            yield
+        finally:
+            self._fences.pop(root_id, None)
+
+    def give_root_back(self, root_id: str, fence: int, *, actor: str, now: datetime) -> None:
+        """Release the lease on a root, in a transaction that proves nothing: it may be lost by now."""
+        self._fences.pop(root_id, None)
+        with self.writing(actor, now) as writing:
+            writing.give_root_back(root_id, fence)
 
     def list_members(self, listing: Iterable[Member], *, now: datetime) -> int:
         """Store a list of members in many short transactions; `Writing.adopt_members` gives it to an artifact."""

@@ -83,6 +83,10 @@ class StateChanged(Refused):
     """The object is not in the state in which the caller saw it: somebody else acted in between."""
 
 
+class RootTakenOver(Refused):
+    """Somebody else holds the right to change the root by now."""
+
+
 class CatalogMoved(Refused):
     """The catalog was copied to another place as a whole, and that one goes on."""
 

@@ -17,6 +17,7 @@ from artifactctl.catalog import (
     place_changes,
     promise_changes,
     replica_changes,
+    root_leases,
     work_changes,
 )
 from artifactctl.catalog.artifact_changes import Pairs
@@ -36,7 +37,7 @@ from artifactctl.domain.artifacts import (
     RunState,
     VerifyLevel,
 )
-from artifactctl.domain.ledger import KnownHost, KnownVolume, Operation, PlanState, SavedPlan
+from artifactctl.domain.ledger import KnownHost, KnownVolume, Operation, PlanState, RootLease, SavedPlan
 from artifactctl.domain.operations import JournalEvent
 
 
@@ -83,6 +84,17 @@ class Writing(Reading):
     def forget_root(self, root_id: str) -> None:
         """Stop managing a root; StateChanged while operations on it are unfinished. Its rows stay."""
         place_changes.forget_root(self, root_id)
+
+    def take_root(self, root_id: str, *, machine_id: str, above: int = 0) -> RootLease:
+        """Take the right to change a root with a new, highest fence; the caller holds the root's lock on the machine.
+
+        Busy when an operator on another machine has it and is at work.
+        """
+        return root_leases.take(self, root_id, machine_id=machine_id, above=above)
+
+    def give_root_back(self, root_id: str, fence: int) -> None:
+        """Release that right; nothing happens when somebody else has it by now."""
+        root_leases.release(self, root_id, fence)
 
     def record_volume(self, volume: KnownVolume) -> None:
         """Record a filesystem as it was just seen."""

@@ -21,6 +21,7 @@ class AuditAction(StrEnum):
     CATALOG_CONFIRM = "catalog.confirm"  # a person vouched for the lineage of a rebuilt catalog
     CATALOG_RAISE_EPOCH = "catalog.raise_epoch"  # a person let a restored catalog act on a root again
     ROOT_ADD = "root.add"  # a folder is managed from now on
+    ROOT_TAKE_OVER = "root.take_over"  # the right to change it was taken from somebody who had not given it back
     ROOT_FORGET = "root.forget"  # a folder is no longer managed; its bytes stay
     ARTIFACT_ANNOUNCE = "artifact.announce"  # a program said what it is about to write
     ARTIFACT_REGISTER = "artifact.register"  # a scan or a person recorded a new artifact

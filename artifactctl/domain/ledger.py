@@ -32,6 +32,27 @@ class CatalogIdentity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RootLease:
+    """The right to change what lies below a root, as it was last taken. The `fence` grows with every taking.
+
+    `machine_id` is the machine on which the root was locked, `holder` the actor who did.
+    """
+
+    root_id: str
+    root_name: str
+    fence: int
+    machine_id: str
+    holder: str
+    taken_at: datetime
+    expires_at: datetime
+    released_at: datetime | None
+
+    def is_in_force(self, now: datetime) -> bool:
+        """Whether its holder may still be at work."""
+        return self.released_at is None and now < self.expires_at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KnownHost:
     """A machine the catalog knows. `address` is "" for the machine the catalog was made on, else `ssh://user@host`.
 

@@ -192,7 +192,7 @@ def test_a_missing_head_is_detected(tampering):
 
 @pytest.mark.parametrize(
     "statement",
-    ["UPDATE audit_event SET reason = ''", "UPDATE audit_event SET body = ''", "DELETE FROM audit_event"],
+    ["UPDATE audit_event SET actor = ''", "UPDATE audit_event SET body = ''", "DELETE FROM audit_event"],
 )
 def test_the_database_refuses_to_change_the_past(chain, noon, statement):
     with chain.writing("eve", noon) as writing, pytest.raises(DBAPIError, match=r"never (deleted|changed)"):
