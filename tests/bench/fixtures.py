@@ -13,6 +13,7 @@ import pytest
 from artifactctl.catalog import create_or_upgrade
 from tests.bench.clocks import NOON, FixedClock
 from tests.bench.command_line import CommandLine, command_line
+from tests.bench.machines import Fittings, Machine, SshHome, running_machine, ssh_home
 from tests.bench.nobody import NOBODY, prefix_for_nobody
 from tests.bench.postgres import Server, running_server, why_no_server
 from tests.bench.sandbox import CHECKOUT, system_tests_are_demanded
@@ -210,3 +211,28 @@ def site_on(warm_cli: WarmCommandLine) -> SiteFactory:
 def site(ext4_volume: Volume, site_on: SiteFactory) -> Site:
     """A managed root on ext4 with the command line that manages it."""
     return site_on(ext4_volume)
+
+
+MachineFactory = Callable[..., Machine]
+
+
+@pytest.fixture
+def machines() -> Iterator[MachineFactory]:
+    """Return a maker of machines to reach over ssh: `machines("alpha", shell="/bin/sh", ...)`, see `Fittings`."""
+    with ExitStack() as stack:
+        yield lambda name="alpha", **fittings: stack.enter_context(running_machine(name, Fittings(**fittings)))
+
+
+@pytest.fixture
+def ssh(tmp_path: Path) -> SshHome:
+    """The home of somebody who connects, with an empty `.ssh`."""
+    return ssh_home(tmp_path / "home")
+
+
+@pytest.fixture
+def machine(machines: MachineFactory, ssh: SshHome) -> Machine:
+    """One machine that lets this person in, and whose key they know."""
+    made = machines()
+    ssh.can_enter(made)
+    ssh.knows(made)
+    return made
