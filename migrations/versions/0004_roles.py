@@ -1,13 +1,13 @@
 """Roles that are granted, and whom the catalog saw planning and approving.
 
-Revision 0004, after 0002. No role is recorded at first, so everybody who can open the catalog may do everything.
+Revision 0004, after 0003. No role is recorded at first, so everybody who can open the catalog may do everything.
 """
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "0004"
-down_revision = "0002"
+down_revision = "0003"
 branch_labels = None
 depends_on = None
 
