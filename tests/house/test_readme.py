@@ -11,6 +11,7 @@ import pytest
 from artifactctl.cli.command_table import COMMANDS
 from artifactctl.cli.main import program
 from artifactctl.domain.errors import ExitCode, UsageError
+from artifactctl.report.roles import acts_table
 from tests.bench.parsing import parse
 from tests.bench.sandbox import CHECKOUT
 from tests.house.sources import text_of
@@ -89,3 +90,7 @@ def _code_blocks() -> list[str]:
     return [
         block.strip() for block in re.findall(r"^```\n(.*?)^```", text_of("README.md"), flags=re.MULTILINE | re.DOTALL)
     ]
+
+
+def test_the_table_of_acts_and_roles_is_that_of_the_program() -> None:
+    assert acts_table() in text_of("README.md")
