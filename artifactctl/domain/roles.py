@@ -34,6 +34,7 @@ class Act(StrEnum):
     PURGE = "purge"
     RELEASE_HOLD = "release_hold"
     BREAK_LEASE = "break_lease"
+    ADD_HOST = "add_host"
     CHANGE_ROOT = "change_root"
     CONFIRM_CATALOG = "confirm_catalog"
     REPLACE_CATALOG = "replace_catalog"
@@ -58,6 +59,7 @@ RULES: Mapping[Act, Rule] = {
     ),
     Act.RELEASE_HOLD: Rule(role=Role.RELEASE, words="release a hold", commands=("hold release",)),
     Act.BREAK_LEASE: Rule(role=Role.RELEASE, words="break a lease", commands=("lease break",)),
+    Act.ADD_HOST: Rule(role=Role.ADMINISTER, words="make a machine known", commands=("host add",)),
     Act.CHANGE_ROOT: Rule(
         role=Role.ADMINISTER, words="add, attest or forget a root", commands=("root add", "root forget")
     ),

@@ -59,6 +59,7 @@ ACTS: dict[Act, Callable[[Writing], object]] = {
     Act.PURGE: lambda writing: writing.change_state(1, expected={ReplicaState.LIVE}, to=ReplicaState.PURGING),
     Act.RELEASE_HOLD: lambda writing: writing.release_hold(1, reason="over"),
     Act.BREAK_LEASE: lambda writing: writing.break_lease("lease-1", reason="gone"),
+    Act.ADD_HOST: lambda writing: writing.add_host("gpu1", machine_id="m", address="ssh://gpu1", host_key="k"),
     Act.CHANGE_ROOT: lambda writing: writing.forget_root("root-1"),
     Act.CONFIRM_CATALOG: lambda writing: writing.confirm_lineage(),
     Act.REPLACE_CATALOG: lambda writing: writing.require(Act.REPLACE_CATALOG),
