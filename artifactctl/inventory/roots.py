@@ -17,6 +17,7 @@ from artifactctl.domain.identity import HostIdentity
 from artifactctl.domain.ledger import KnownHost, KnownVolume
 from artifactctl.domain.observation import VolumeUsage
 from artifactctl.domain.operations import FINISHED
+from artifactctl.domain.roles import Act
 from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.acting import Acting
@@ -61,6 +62,8 @@ def add_root(
     machine = host.identify()
     with catalog.reading() as reading:
         known = overlapping(reading, absolute, machine)
+    if known is None:  # before its marker is written
+        catalog.require(Act.CHANGE_ROOT, actor, now, about=display_path(absolute))
     refuse_inside_another(host, absolute)
     marker = own_marker(host, catalog, absolute, identity)
     if known is not None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from artifactctl.catalog import Catalog, create_or_upgrade, open_catalog
+from artifactctl.catalog import Catalog, create_or_upgrade, open_trial
 from artifactctl.catalog.copying import copy_catalog
 from artifactctl.domain.artifacts import Artifact, Replica, Root
 from artifactctl.domain.attestation import READ_ONLY
@@ -87,7 +87,7 @@ def _trial_catalog(catalog: Catalog | None, place: Path, *, acting: Acting) -> C
         trial.lineage_id = _NOT_YET
         return trial
     copy_catalog(catalog.location, place)
-    return open_catalog(place, now=acting.now)
+    return open_trial(place, now=acting.now)
 
 
 def _cover(

@@ -13,7 +13,7 @@ Each number has a crash test. A refused step never stops the others.
 from dataclasses import replace
 from datetime import datetime
 
-from artifactctl.catalog import Reading, Writing
+from artifactctl.catalog import Reading, RoleMissing, Writing
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState
 from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.errors import HostFailure, Refused
@@ -87,6 +87,8 @@ class StepExecution:
             return self._refused(self._stale("another file or folder stands at the path than was planned"))
         try:
             return self._act(artifact, replica, seen, fresh, evidence, lock)
+        except RoleMissing as refusal:
+            return self._refused((refusal.evidence,))
         except Refused as refusal:
             return self._refused((_as_evidence(refusal),))
         except HostFailure as error:

@@ -12,6 +12,7 @@ from artifactctl.domain.audit import AuditAction, AuditEntry
 from artifactctl.domain.contents import ContentLook
 from artifactctl.domain.errors import Refused
 from artifactctl.domain.observation import ClientLook, Observation
+from artifactctl.domain.roles import Act
 from artifactctl.domain.verdicts import Evidence
 from artifactctl.guards import Guard, standard_guards
 from artifactctl.hosts.protocol import Host, RootLock
@@ -53,6 +54,10 @@ class Workplace:
     def stamp(self) -> CatalogStamp:
         """Which catalog acts."""
         return CatalogStamp(lineage_id=self.catalog.lineage_id, epoch=self.catalog.epoch)
+
+    def require(self, act: Act, *, about: str = "") -> None:
+        """Refuse, audited, what takes a role that whoever acts does not have, before anything is done."""
+        self.catalog.require(act, self.actor, self.clock(), about=about)
 
     def trust(self, reading: Reading) -> Trust:
         """Return what can be relied on now."""
