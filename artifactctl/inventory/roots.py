@@ -67,8 +67,7 @@ def add_root(
     refuse_inside_another(host, absolute)
     marker = own_marker(host, catalog, absolute, identity)
     if known is not None:
-        may_write = known.is_marked or stated is not READ_ONLY
-        again = known_again(host, catalog, known, marker, identity, may_write=may_write)
+        again = known_again(host, catalog, known, marker, identity, may_write=known.is_marked)
         acting = Acting(actor=actor, host=machine.hostname, now=now)
         return _stated_again(host, catalog, again, attestation, acting=acting)
     root_id = marker.root_id if marker is not None else str(uuid.uuid4())
