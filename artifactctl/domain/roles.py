@@ -59,7 +59,7 @@ RULES: Mapping[Act, Rule] = {
     Act.RELEASE_HOLD: Rule(role=Role.RELEASE, words="release a hold", commands=("hold release",)),
     Act.BREAK_LEASE: Rule(role=Role.RELEASE, words="break a lease", commands=("lease break",)),
     Act.CHANGE_ROOT: Rule(
-        role=Role.ADMINISTER, words="add, attest or forget a root", commands=("root add", "root forget")
+        role=Role.ADMINISTER, words="add, attest or forget a root", commands=("root add", "root attest", "root forget")
     ),
     Act.CONFIRM_CATALOG: Rule(
         role=Role.ADMINISTER, words="take a restored catalog into force", commands=("doctor --repair",)
