@@ -110,6 +110,12 @@ def subject_from(word: str, *, on_a_server: bool) -> Subject:
     return Subject(kind=SubjectKind.GROUP if colon else SubjectKind.ACCOUNT, name=name)
 
 
+def subject_meant(word: str, grants: Iterable["Grant"], *, on_a_server: bool) -> Subject:
+    """Return who is meant where something is taken back: as it is listed, whatever kind of catalog granted it."""
+    known = next((grant.subject for grant in grants if str(grant.subject) == word), None)
+    return known or subject_from(word, on_a_server=on_a_server)
+
+
 _GROUP = "group"
 _SYSTEM_FORMS = "a login such as ada, one on one machine such as ada@gpu1, or a group such as group:ml"
 _SERVER_FORMS = "the name of a role of the database server"

@@ -51,8 +51,8 @@ def test_the_list_says_who_has_what_and_what_that_means_for_whoever_asks(team):
     told = payload(team.run_as(ADA, "role", "ls", "--json"))
 
     assert "administer  ada" in listed
-    assert "You are bob@here." in listed
-    assert "You may not make a reclaim plan (plan);" in listed
+    assert "bob@here may\n  ✗ make a reclaim plan: takes the role `plan`\n" in listed
+    assert "  ✓ grant or revoke a role\n" in team.run_as(ADA, "role", "ls").stdout
     assert {(each["role"], each["subject"], each["subject_kind"]) for each in told["roles"]} == {
         (role, "ada", "account") for role in ("administer", "apply", "plan")
     }
