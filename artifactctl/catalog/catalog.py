@@ -7,19 +7,20 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from sqlalchemy import insert, select
+from sqlalchemy import RootTransaction, insert, select
 from sqlalchemy.exc import DBAPIError
 
-from artifactctl.catalog import ballast, members, versions
-from artifactctl.catalog.engine import Engines, connect, explain, keep_spare_pages, may_lack_space
-from artifactctl.catalog.failures import CatalogFull, CatalogMissing, RoleMissing
+from artifactctl.catalog import ballast, members, root_leases, versions
+from artifactctl.catalog.engine import Engines, connect, explain
+from artifactctl.catalog.failures import CatalogFull, CatalogMissing, CommitUnknown, RoleMissing
 from artifactctl.catalog.filesystem import is_usable_file, prepare_files, why_not_permitted
 from artifactctl.catalog.gate import OPEN, Doorkeeper, Gate
-from artifactctl.catalog.identity_changes import note_change
+from artifactctl.catalog.identity_changes import note_change, require_fit
 from artifactctl.catalog.location import Location, parse_location
 from artifactctl.catalog.members import Member
 from artifactctl.catalog.reading import Reading
 from artifactctl.catalog.schema import catalog_identity
+from artifactctl.catalog.sqlite import keep_spare_pages, may_lack_space
 from artifactctl.catalog.writing import Writing
 from artifactctl.domain.roles import Act, Identity, Permission
 
@@ -35,6 +36,7 @@ class Catalog:
         self._where = location
         self._gate = gate
         self._has_written = False
+        self._fences: dict[str, int] = {}
         self.location = location.shown
         with self.reading() as reading:
             identity = reading.identity()
@@ -91,11 +93,13 @@ class Catalog:
 
     @contextmanager
     def _write(self, actor: str, now: datetime) -> Iterator[Writing]:
-        with _explained(self._where), self._engines.writers.begin() as connection:
-            # First of all, so that on every database one writer waits for the other before it has read anything.
+        with _explained(self._where), self._engines.writers.connect() as connection, connection.begin() as transaction:
+            require_fit(connection, self.location)
+            root_leases.require_held(connection, self._fences, now)
             note_change(connection, now)
             self._has_written = True
             yield Writing(connection, actor=actor, now=now, gate=self._gate)
+            _commit(transaction, self.location)
 
     def permission(self, act: Act) -> Permission:
         """Return whether whoever has the catalog open may do an act now."""
@@ -115,6 +119,21 @@ class Catalog:
         if not self.permission(act).is_given:
             with self.writing(actor, now) as writing:
                 writing.require(act, about=about)
+
+    @contextmanager
+    def acting_under(self, root_id: str, fence: int) -> Iterator[None]:
+        """Let every transaction meanwhile prove, and prolong, the lease on a root; RootTakenOver when it is lost."""
+        self._fences[root_id] = fence
+        try:
+            yield
+        finally:
+            self._fences.pop(root_id, None)
+
+    def give_root_back(self, root_id: str, fence: int, *, actor: str, now: datetime) -> None:
+        """Release the lease on a root, in a transaction that proves nothing: it may be lost by now."""
+        self._fences.pop(root_id, None)
+        with self.writing(actor, now) as writing:
+            writing.give_root_back(root_id, fence)
 
     def list_members(self, listing: Iterable[Member], *, now: datetime) -> int:
         """Store a list of members in many short transactions; `Writing.adopt_members` gives it to an artifact."""
@@ -199,10 +218,23 @@ def _first_look(engines: Engines, where: Location) -> str | None:
 
 
 def _keep_reserves(engines: Engines, where: Location) -> None:
+    if where.path is None:
+        return
     with _explained(where):
-        keep_spare_pages(engines)
-    if where.path is not None:
-        ballast.fill(where.path)
+        keep_spare_pages(engines.writers)
+    ballast.fill(where.path)
+
+
+def _commit(transaction: RootTransaction, shown: str) -> None:
+    try:
+        transaction.commit()
+    except DBAPIError as error:
+        if not error.connection_invalidated:
+            raise
+        raise CommitUnknown(
+            f"the connection to the catalog {shown} broke as a change was recorded: whether it was, is not known",
+            remedy="`artifactctl doctor` shows what was left unfinished, `artifactctl audit ls` what was recorded",
+        ) from error
 
 
 def _bring_up(engines: Engines, now: datetime) -> None:
@@ -210,6 +242,7 @@ def _bring_up(engines: Engines, now: datetime) -> None:
     from artifactctl.catalog.upgrading import upgrade
 
     with engines.writers.begin() as connection:
+        versions.stored_version(connection)  # once more, now that nobody else can be making one
         upgrade(connection)
         if connection.execute(select(catalog_identity.c.id)).first() is None:
             connection.execute(

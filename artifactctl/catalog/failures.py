@@ -37,6 +37,26 @@ class CatalogUnusable(ArtifactctlError):
     """The operating system or the database server refused to open, read or write the catalog."""
 
 
+class CatalogUnreachable(CatalogUnusable):
+    """No connection to the database server could be made, or it broke."""
+
+
+class CatalogDenied(CatalogUnusable):
+    """The database server does not let this role in, or not do this."""
+
+
+class CatalogReadOnly(CatalogUnusable):
+    """The database server takes no writes: a standby, or one that was told so."""
+
+
+class CommitUnknown(CatalogUnusable):
+    """The connection broke while a change was being committed: it is recorded, or it is not."""
+
+
+class DatabaseMissing(UsageError):
+    """The server has no database of that name; making one is its administrator's matter."""
+
+
 class CopyFailed(ArtifactctlError):
     """A copy of the catalog could not be made or put in place; what was there before is unchanged."""
 
@@ -63,6 +83,14 @@ class PathTaken(Refused):
 
 class StateChanged(Refused):
     """The object is not in the state in which the caller saw it: somebody else acted in between."""
+
+
+class RootTakenOver(Refused):
+    """Somebody else holds the right to change the root by now."""
+
+
+class CatalogMoved(Refused):
+    """The catalog was copied to another place as a whole, and that one goes on."""
 
 
 class LineageCycle(Refused):

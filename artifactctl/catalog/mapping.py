@@ -48,6 +48,7 @@ def to_identity(row: AnyRow) -> CatalogIdentity:
         created_at=row.created_at,
         written_at=row.written_at,
         lineage_confirmed_at=row.lineage_confirmed_at,
+        moved_to=row.moved_to or "",
     )
 
 

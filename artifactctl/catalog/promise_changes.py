@@ -10,6 +10,7 @@ from sqlalchemy import func, insert, select, update
 from artifactctl.catalog import artifact_queries, promise_queries
 from artifactctl.catalog.failures import LeaseLost, StateChanged, UnknownObject
 from artifactctl.catalog.mapping import to_reservation
+from artifactctl.catalog.root_leases import EPOCH_BITS
 from artifactctl.catalog.schema import catalog_identity
 from artifactctl.catalog.schema_work import hold, lease, reservation
 from artifactctl.domain.artifacts import Hold, Lease, Reservation
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from artifactctl.catalog.writing import Writing
 
 _ID_BYTES = 8
-_EPOCH_BITS = 40  # of a fence's 63: no epoch gives a million million leases
 
 
 def grant_lease(
@@ -138,7 +138,7 @@ def _next_fence(writing: "Writing") -> int:
     """Return a number above every fence ever given, those included that a catalog gave whose place this one took."""
     epoch: int = writing.connection.execute(select(catalog_identity.c.epoch)).scalar_one()
     newest: int | None = writing.connection.execute(select(func.max(lease.c.fence))).scalar_one()
-    return max(newest or 0, (epoch - 1) << _EPOCH_BITS) + 1
+    return max(newest or 0, (epoch - 1) << EPOCH_BITS) + 1
 
 
 def _end_lease(writing: "Writing", lease_id: str, how: Mapping[str, Any]) -> bool:

@@ -13,6 +13,7 @@ from artifactctl.catalog import (
     policy_facts,
     promise_queries,
     role_queries,
+    root_leases,
     taking_queries,
     work_queries,
 )
@@ -38,6 +39,7 @@ from artifactctl.domain.ledger import (
     KnownVolume,
     Measurement,
     Operation,
+    RootLease,
     SavedPlan,
     ShardLocation,
     Sighting,
@@ -199,6 +201,10 @@ class Reading:
     def roots_on(self, filesystem_uuid: str) -> tuple[Root, ...]:
         """Return the roots in use on one filesystem."""
         return place_queries.roots_on(self.connection, filesystem_uuid)
+
+    def root_lease(self, root_id: str) -> RootLease | None:
+        """Return who last took the right to change a root, None when nobody ever did."""
+        return root_leases.of_root(self.connection, root_id)
 
     def volumes(self) -> tuple[KnownVolume, ...]:
         """Return the volumes as last seen."""

@@ -18,6 +18,7 @@ from artifactctl.catalog import (
     promise_changes,
     replica_changes,
     role_changes,
+    root_leases,
     work_changes,
 )
 from artifactctl.catalog.artifact_changes import Pairs
@@ -38,7 +39,7 @@ from artifactctl.domain.artifacts import (
     RunState,
     VerifyLevel,
 )
-from artifactctl.domain.ledger import KnownHost, KnownVolume, Operation, PlanState, SavedPlan
+from artifactctl.domain.ledger import KnownHost, KnownVolume, Operation, PlanState, RootLease, SavedPlan
 from artifactctl.domain.operations import JournalEvent
 from artifactctl.domain.roles import Act, Grant, Identity, Role, Subject
 
@@ -80,6 +81,10 @@ class Writing(Reading):
         """Set a higher epoch; the lineage counts as unconfirmed from then on. StateChanged when it is not higher."""
         identity_changes.raise_epoch(self, epoch)
 
+    def move(self, to: str) -> None:
+        """Record where the catalog went as a whole; nothing is changed here after this transaction."""
+        identity_changes.move(self, to)
+
     def confirm_lineage(self) -> None:
         """Record that a person stands behind this catalog."""
         identity_changes.confirm_lineage(self)
@@ -105,6 +110,17 @@ class Writing(Reading):
     def forget_root(self, root_id: str) -> None:
         """Stop managing a root; StateChanged while operations on it are unfinished. Its rows stay."""
         place_changes.forget_root(self, root_id)
+
+    def take_root(self, root_id: str, *, machine_id: str, above: int = 0) -> RootLease:
+        """Take the right to change a root with a new, highest fence; the caller holds the root's lock on the machine.
+
+        Busy when an operator on another machine has it and is at work.
+        """
+        return root_leases.take(self, root_id, machine_id=machine_id, above=above)
+
+    def give_root_back(self, root_id: str, fence: int) -> None:
+        """Release that right; nothing happens when somebody else has it by now."""
+        root_leases.release(self, root_id, fence)
 
     def record_volume(self, volume: KnownVolume) -> None:
         """Record a filesystem as it was just seen."""

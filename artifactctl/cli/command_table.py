@@ -18,6 +18,7 @@ SECTIONS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
             ),
             "init": (f"{_FOLDER}.init:init", "Create or upgrade the catalog."),
             "root": (f"{_FOLDER}.root:root", "Say below which folders artifactctl may act."),
+            "host": (f"{_FOLDER}.host:host", "Say which other machines there are, and how they are."),
             "completion": (f"{_FOLDER}.completion:completion", "Print the completion script for a shell."),
         },
     ),

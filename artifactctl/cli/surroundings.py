@@ -28,11 +28,15 @@ def account_of_this_process(environment: Mapping[str, str], host: str) -> Accoun
 class Surroundings:
     """The world of one invocation. `make_host` is called once, with the environment, when the machine is needed.
 
+    `other_host` leads to another machine by its name, from any thread (None: no way to any is known); all of them
+    together may take `other_host_seconds` for an answer (None: the usual time).
     `ask_account` says who acts, from the environment and the machine's name.
     """
 
     clock: Clock = field(default_factory=SystemClock)
     make_host: Callable[[Mapping[str, str]], Host] = this_machine
+    other_host: Callable[[str], Host] | None = None
+    other_host_seconds: float | None = None
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     ask_account: Callable[[Mapping[str, str], str], Account] = account_of_this_process
     working_directory: Path = field(default_factory=lambda: Path(os.getcwd()))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from artifactctl.domain.accounts import Account
     from artifactctl.hosts.protocol import Host
     from artifactctl.inventory.acting import Acting
+    from artifactctl.inventory.clients import Clients
     from artifactctl.inventory.doorkeeping import Doorkeeper
 
 
@@ -147,6 +148,16 @@ class Wiring:
     def host(self) -> "Host":
         """This machine."""
         return self.surroundings.make_host(self.surroundings.environment)
+
+    @cached_property
+    def clients(self) -> "Clients":
+        """The other machines that mount volumes of this one."""
+        from artifactctl.inventory.clients import DEADLINE_SECONDS, Clients, from_table
+
+        around = self.surroundings
+        return Clients(
+            connect=around.other_host or from_table({}), deadline_seconds=around.other_host_seconds or DEADLINE_SECONDS
+        )
 
     @cached_property
     def actor(self) -> str:

@@ -15,6 +15,7 @@ class CatalogIdentity:
     """Which catalog it is. `lineage_id` is drawn once; `epoch` is raised whenever a backup takes a catalog's place.
 
     `revision` is raised by every write. `lineage_confirmed_at` is None from a restore until a person confirms it.
+    `moved_to` says where the catalog went as a whole, "" when it is still here.
     """
 
     lineage_id: str
@@ -23,11 +24,33 @@ class CatalogIdentity:
     created_at: datetime
     written_at: datetime
     lineage_confirmed_at: datetime | None
+    moved_to: str = ""
 
     @property
     def is_confirmed(self) -> bool:
         """Whether what this catalog says about lineage and holds can be relied on."""
         return self.lineage_confirmed_at is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RootLease:
+    """The right to change what lies below a root, as it was last taken. The `fence` grows with every taking.
+
+    `machine_id` is the machine on which the root was locked, `holder` the actor who did.
+    """
+
+    root_id: str
+    root_name: str
+    fence: int
+    machine_id: str
+    holder: str
+    taken_at: datetime
+    expires_at: datetime
+    released_at: datetime | None
+
+    def is_in_force(self, now: datetime) -> bool:
+        """Whether its holder may still be at work."""
+        return self.released_at is None and now < self.expires_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -146,7 +146,7 @@ def _epochs_on_roots(host: Host, found: Unpacked) -> tuple[list[int], tuple[str,
         with reading_copy(place) as reading:
             roots.update({root.root_id: root for root in local_roots(host, reading)})
     epochs, unreachable = [], []
-    for root in roots.values():
+    for root in [each for each in roots.values() if each.is_marked]:
         try:
             marker = host.read_marker(root.path)
         except HostFailure:

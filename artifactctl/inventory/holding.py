@@ -120,7 +120,7 @@ def _require_writable(catalog: Catalog, host: Host, artifact: Artifact) -> None:
 def _roots_here(catalog: Catalog, host: Host, roots: Iterable[Root]) -> list[Root]:
     with catalog.reading() as reading:
         here = {root.root_id for root in roots_here(reading, host.identify())}
-    return [root for root in roots if root.root_id in here]
+    return [root for root in roots if root.root_id in here and root.is_marked]
 
 
 def _write(catalog: Catalog, host: Host, root: Root, *, settled: Collection[MirroredHold] = ()) -> None:

@@ -63,7 +63,7 @@ def awaiting(workplace: Workplace) -> Awaiting | None:
         ahead = tuple(item.why for item in roots_ahead(workplace.host, reading))
     is_confirmed = identity.is_confirmed and not ahead
     behind, unreachable = [], []
-    for root in roots:
+    for root in [each for each in roots if each.is_marked]:
         epoch = _epoch_on(workplace, root)
         if epoch is None:
             unreachable.append(root.name)

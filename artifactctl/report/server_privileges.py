@@ -21,7 +21,7 @@ _TAKES: Mapping[Role, tuple[tuple[str, str], ...]] = {
     Role.ADMINISTER: (
         ("INSERT, UPDATE", "root"),
         ("INSERT, UPDATE", "role_grant"),
-        ("UPDATE (epoch, lineage_confirmed_at)", "catalog_identity"),
+        ("UPDATE (epoch, lineage_confirmed_at, moved_to)", "catalog_identity"),
     ),
 }
 """Role to (privilege, table): what the server withholds from everybody else."""

@@ -1,13 +1,13 @@
 """Roles that are granted, and whom the catalog saw planning and approving.
 
-Revision 0004, after 0002. No role is recorded at first, so everybody who can open the catalog may do everything.
+Revision 0004, after 0003. No role is recorded at first, so everybody who can open the catalog may do everything.
 """
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "0004"
-down_revision = "0002"
+down_revision = "0003"
 branch_labels = None
 depends_on = None
 
@@ -44,6 +44,10 @@ def upgrade() -> None:
         op.execute(
             "CREATE TRIGGER role_grant_no_delete BEFORE DELETE ON role_grant"
             " FOR EACH ROW EXECUTE FUNCTION refuse_change()"
+        )
+        op.execute(
+            "CREATE TRIGGER role_grant_no_truncate BEFORE TRUNCATE ON role_grant"
+            " FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()"
         )
 
 

@@ -1,7 +1,8 @@
 """Roles on a real PostgreSQL server: who logged in decides, and the server itself withholds what it was told to."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -9,7 +10,7 @@ import psycopg
 import pytest
 
 from artifactctl import audit
-from artifactctl.catalog import Catalog, RoleMissing, UnknownObject, create_or_upgrade, open_catalog
+from artifactctl.catalog import Catalog, RoleMissing, UnknownObject, open_catalog
 from artifactctl.domain.accounts import Account, is_another
 from artifactctl.domain.artifacts import ArtifactKind
 from artifactctl.domain.audit import AuditAction
@@ -18,50 +19,58 @@ from artifactctl.inventory.acting import Acting
 from artifactctl.inventory.doorkeeping import Doorkeeper
 from artifactctl.inventory.granting import grant
 from artifactctl.report.server_privileges import privilege_statements
-from tests.catalog.small_server import PASSWORD, Server, programs, running_server
+from tests.bench.postgres import PASSWORD, Server
 
 ROOT = Account(login="root", host="laptop", user_id=0)
 """Everybody is root on a laptop of their own: that decides nothing here."""
 
-pytestmark = pytest.mark.skipif(not programs(), reason="no PostgreSQL here (Debian: apt-get install postgresql)")
-
 DIGEST = "d" * 64
-As = Callable[[str], Catalog]
+USERS = ("ada", "bob", "leads")
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with running_server() as running:
-        for statement in (
-            "CREATE ROLE leads NOLOGIN",
-            f"CREATE ROLE ada LOGIN PASSWORD '{PASSWORD}'",
-            f"CREATE ROLE bob LOGIN PASSWORD '{PASSWORD}' IN ROLE leads",
-        ):
-            running.execute(statement)
-        yield running
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Database:
+    """A fresh catalog on the server, which ada and bob may log in to; bob is a member of leads."""
+
+    server: Server
+    name: str
+    stack: ExitStack
+    now: Any
+
+    def as_(self, user: str = "") -> Catalog:
+        """Open the catalog as a database user, by default as the owner of the tables."""
+        url = self.server.url(self.name, **({"user": user} if user else {}))
+        catalog = open_catalog(url, now=self.now, doorkeeper=Doorkeeper(lambda: ROOT))
+        self.stack.callback(catalog.close)
+        return catalog
+
+    def run(self, statement: str, *, user: str = "") -> None:
+        """Run a statement with a client of the database's own, as one of its users."""
+        url = self.server.url(self.name, **({"user": user} if user else {}))
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(statement.encode())
+
+
+@pytest.fixture(scope="session")
+def people(postgres: Server) -> Server:
+    for statement in (
+        "CREATE ROLE leads NOLOGIN",
+        f"CREATE ROLE ada LOGIN PASSWORD '{PASSWORD}'",
+        f"CREATE ROLE bob LOGIN PASSWORD '{PASSWORD}' IN ROLE leads",
+    ):
+        postgres.execute(statement)
+    return postgres
 
 
 @pytest.fixture
-def as_(server: Server, noon: Any, request: pytest.FixtureRequest) -> Iterator[As]:
-    """Return a function that opens a fresh catalog as a database user, who may read and write everything in it."""
-    name = f"test_{abs(hash(request.node.name))}"
-    server.execute(f"CREATE DATABASE {name}")
-    doorkeeper = Doorkeeper(lambda: ROOT)
+def base(people: Server, catalog_database: str, noon: Any) -> Iterator[Database]:
+    """Return the database as a server would have it that leaves everything to artifactctl."""
     with ExitStack() as stack:
-        keeper = create_or_upgrade(server.url(name), now=noon, doorkeeper=doorkeeper)
-        stack.callback(keeper.close)
-        for user in ("ada", "bob", "leads"):
-            server.execute(f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {user}", database=name)
-            server.execute(f"GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO {user}", database=name)
-
-        def open_as(user: str) -> Catalog:
-            catalog = open_catalog(server.url(name, user=user), now=noon, doorkeeper=doorkeeper)
-            stack.callback(catalog.close)
-            return catalog
-
-        open_as.database = name  # type: ignore[attr-defined]
-        yield open_as
-    server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+        found = Database(server=people, name=catalog_database.rpartition("/")[2], stack=stack, now=noon)
+        for user in USERS:
+            found.run(f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {user}")
+            found.run(f"GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO {user}")
+        yield found
 
 
 def give(catalog: Catalog, role: Role, name: str, noon: Any) -> Any:
@@ -74,8 +83,8 @@ def approve(catalog: Catalog, noon: Any) -> None:
         writing.approve(DIGEST, reason="seen")
 
 
-def test_the_database_user_and_its_memberships_decide(as_: As, noon: Any) -> None:
-    keeper, ada, bob = as_("keeper"), as_("ada"), as_("bob")
+def test_the_database_user_and_its_memberships_decide(base: Database, noon: Any) -> None:
+    keeper, ada, bob = base.as_(), base.as_("ada"), base.as_("bob")
     made = give(keeper, Role.APPROVE, "leads", noon)
 
     approve(bob, noon)
@@ -84,7 +93,7 @@ def test_the_database_user_and_its_memberships_decide(as_: As, noon: Any) -> Non
 
     assert {(each.role, each.subject.name) for each in made} == {
         (Role.APPROVE, "leads"),
-        (Role.ADMINISTER, "keeper"),
+        (Role.ADMINISTER, "artifactctl_tests"),
     }
     with keeper.reading() as reading:
         (refused,) = [event.entry for event in audit.events(reading.connection, action="role.refused")]
@@ -94,33 +103,33 @@ def test_the_database_user_and_its_memberships_decide(as_: As, noon: Any) -> Non
     assert approval.database_user == "bob"
 
 
-def test_an_account_of_ones_own_machine_gives_nothing(as_: As, noon: Any) -> None:
-    give(as_("keeper"), Role.PURGE, "bob", noon)
+def test_an_account_of_ones_own_machine_gives_nothing(base: Database, noon: Any) -> None:
+    give(base.as_(), Role.PURGE, "bob", noon)
 
-    assert as_("bob").permission(Act.PURGE).is_given
-    assert not as_("ada").permission(Act.PURGE).is_given, "root on a laptop is nobody here"
-    assert not as_("ada").permission(Act.CHANGE_ROLES).is_given
-
-
-def test_whoever_owns_the_tables_can_always_administer(as_: As, noon: Any) -> None:
-    give(as_("ada"), Role.PLAN, "ada", noon)
-
-    assert as_("keeper").permission(Act.CHANGE_ROLES).is_given
-    assert as_("ada").permission(Act.CHANGE_ROLES).is_given, "the first grant is hers"
-    assert not as_("bob").permission(Act.CHANGE_ROLES).is_given
+    assert base.as_("bob").permission(Act.PURGE).is_given
+    assert not base.as_("ada").permission(Act.PURGE).is_given, "root on a laptop is nobody here"
+    assert not base.as_("ada").permission(Act.CHANGE_ROLES).is_given
 
 
-def test_a_role_that_the_server_does_not_have_is_a_typing_error(as_: As, noon: Any) -> None:
+def test_whoever_owns_the_tables_can_always_administer(base: Database, noon: Any) -> None:
+    give(base.as_("ada"), Role.PLAN, "ada", noon)
+
+    assert base.as_().permission(Act.CHANGE_ROLES).is_given
+    assert base.as_("ada").permission(Act.CHANGE_ROLES).is_given, "the first grant is hers"
+    assert not base.as_("bob").permission(Act.CHANGE_ROLES).is_given
+
+
+def test_a_role_that_the_server_does_not_have_is_a_typing_error(base: Database, noon: Any) -> None:
     with pytest.raises(UnknownObject, match="the database server has no role `aad`"):
-        give(as_("keeper"), Role.PLAN, "aad", noon)
+        give(base.as_(), Role.PLAN, "aad", noon)
 
 
-def test_two_people_are_two_database_users_though_both_are_root(as_: As, noon: Any) -> None:
+def test_two_people_are_two_database_users_though_both_are_root(base: Database, noon: Any) -> None:
     for user, digest in (("ada", "1" * 64), ("bob", "2" * 64)):
-        with as_(user).writing(ROOT.actor, noon) as writing:
+        with base.as_(user).writing(ROOT.actor, noon) as writing:
             writing.save_plan(digest, "{}", expires_at=noon + timedelta(days=1), as_planner=True)
             writing.approve(digest, reason="mine")
-    with as_("keeper").reading() as reading:
+    with base.as_().reading() as reading:
         planned = [reading.plan(digest * 64) for digest in "12"]
         (own,) = reading.approvals("1" * 64)
         (others,) = reading.approvals("2" * 64)
@@ -141,29 +150,25 @@ WITHHELD = {
 
 
 @pytest.mark.parametrize("role", WITHHELD)
-def test_the_server_itself_refuses_what_only_the_role_gives(server: Server, as_: As, noon: Any, role: Role) -> None:
-    database: str = as_.database  # type: ignore[attr-defined]
+def test_the_server_itself_refuses_what_only_the_role_gives(base: Database, role: Role) -> None:
     statement = WITHHELD[role]
     for name, roles in (("ada", set(Role) - {role}), ("leads", set()), ("bob", {role})):
         for each in privilege_statements(name, roles):
-            server.execute(each, database=database)
+            base.run(each)
 
-    server.execute(statement, database=database, user="bob")
+    base.run(statement, user="bob")
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
-        server.execute(statement, database=database, user="ada")
+        base.run(statement, user="ada")
     for forbidden in ("DELETE FROM audit_event", "UPDATE audit_event SET body = ''"):
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
-            server.execute(forbidden, database=database, user="bob")
+            base.run(forbidden, user="bob")
 
 
-def test_with_the_servers_privileges_everything_that_the_roles_give_still_works(
-    server: Server, as_: As, noon: Any
-) -> None:
-    database: str = as_.database  # type: ignore[attr-defined]
+def test_with_the_servers_privileges_everything_that_the_roles_give_still_works(base: Database, noon: Any) -> None:
     for name, roles in (("ada", ()), ("bob", Role), ("leads", ())):
         for each in privilege_statements(name, set(roles)):
-            server.execute(each, database=database)
-    with as_("ada").writing(ROOT.actor, noon) as writing:
+            base.run(each)
+    with base.as_("ada").writing(ROOT.actor, noon) as writing:
         artifact = writing.add_artifact("hidden", ArtifactKind.HIDDEN_STATES)
         with pytest.raises(Exception, match="cannot be leased"):
             writing.grant_lease(artifact.artifact_id, owner="o", host="h", expires_at=noon + timedelta(hours=1))
@@ -171,10 +176,10 @@ def test_with_the_servers_privileges_everything_that_the_roles_give_still_works(
         acting = Acting(actor=ROOT.actor, host=ROOT.host, now=noon)
         audit.append(writing.connection, acting.entry(AuditAction.HOLD_ADD, artifact="hidden"))
 
-    with as_("bob").writing(ROOT.actor, noon) as writing:
+    with base.as_("bob").writing(ROOT.actor, noon) as writing:
         writing.release_hold(hold.hold_id, reason="over")
         writing.save_plan(DIGEST, "{}", expires_at=noon + timedelta(days=1), as_planner=True)
         writing.approve(DIGEST, reason="seen")
         writing.use_step(DIGEST, 0)
         writing.confirm_lineage()
-    assert len(give(as_("bob"), Role.PURGE, "ada", noon)) == 2
+    assert len(give(base.as_("bob"), Role.PURGE, "ada", noon)) == 2
