@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from artifactctl.catalog import ballast, members, root_leases, versions
 from artifactctl.catalog.engine import Engines, connect, explain
 from artifactctl.catalog.failures import CatalogFull, CatalogMissing, CommitUnknown, RoleMissing
-from artifactctl.catalog.filesystem import is_usable_file, prepare_files
+from artifactctl.catalog.filesystem import is_usable_file, prepare_files, why_not_permitted
 from artifactctl.catalog.gate import OPEN, Doorkeeper, Gate
 from artifactctl.catalog.identity_changes import note_change, require_fit
 from artifactctl.catalog.location import Location, parse_location
@@ -208,7 +208,9 @@ def _first_look(engines: Engines, where: Location) -> str | None:
             with engines.readers.connect() as connection:
                 return versions.stored_version(connection)
         except DBAPIError as error:
-            if where.path is None or not may_lack_space(error) or not ballast.release(where.path):
+            if where.path is None or not may_lack_space(error) or why_not_permitted(where.path):
+                raise
+            if not ballast.release(where.path):
                 raise
         engines.dispose()
         with engines.readers.connect() as connection:
