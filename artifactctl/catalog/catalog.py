@@ -1,6 +1,5 @@
 """Opening, making and holding a catalog."""
 
-import sqlite3
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -11,8 +10,9 @@ from sqlalchemy import RootTransaction, insert, select
 from sqlalchemy.exc import DBAPIError
 
 from artifactctl.catalog import ballast, members, root_leases, versions
-from artifactctl.catalog.engine import Engines, connect, explain
-from artifactctl.catalog.failures import CatalogFull, CatalogMissing, CommitUnknown
+from artifactctl.catalog.engine import Engines, connect
+from artifactctl.catalog.explaining import explained
+from artifactctl.catalog.failures import CatalogMissing, CommitUnknown
 from artifactctl.catalog.filesystem import is_usable_file, prepare_files
 from artifactctl.catalog.identity_changes import note_change, require_fit
 from artifactctl.catalog.location import Location, parse_location
@@ -43,6 +43,11 @@ class Catalog:
         """Whether the clock is behind the last write: nothing may expire by such a clock."""
 
     @property
+    def file(self) -> Path | None:
+        """The file that the catalog is, None when it is on a server."""
+        return self._where.path
+
+    @property
     def has_written(self) -> bool:
         """Whether anything was changed through this object."""
         return self._has_written
@@ -64,7 +69,7 @@ class Catalog:
     @contextmanager
     def reading(self) -> Iterator[Reading]:
         """Look at one consistent state; writers go on meanwhile and are not seen."""
-        with _explained(self._where), self._engines.readers.connect() as connection:
+        with explained(self._where), self._engines.readers.connect() as connection:
             yield Reading(connection)
 
     @contextmanager
@@ -73,7 +78,7 @@ class Catalog:
 
         `Busy` when another writer keeps the lock. No look at a disk or a machine belongs inside.
         """
-        with _explained(self._where), self._engines.writers.connect() as connection, connection.begin() as transaction:
+        with explained(self._where), self._engines.writers.connect() as connection, connection.begin() as transaction:
             require_fit(connection, self.location)
             root_leases.require_held(connection, self._fences, now)
             note_change(connection, now)
@@ -98,7 +103,7 @@ class Catalog:
 
     def list_members(self, listing: Iterable[Member], *, now: datetime) -> int:
         """Store a list of members in many short transactions; `Writing.adopt_members` gives it to an artifact."""
-        with _explained(self._where):
+        with explained(self._where):
             self._has_written = True
             return members.list_members(self._engines.writers, listing, now)
 
@@ -128,7 +133,7 @@ def create_or_upgrade(location: str | Path, *, now: datetime, lock_wait_seconds:
         if found is not None:
             versions.refuse_newer(found, where.shown)
         if found != versions.CURRENT:
-            with _explained(where):
+            with explained(where):
                 _bring_up(engines, now)
         _keep_reserves(engines, where)
         return Catalog(engines, where, now=now)
@@ -139,7 +144,7 @@ def create_or_upgrade(location: str | Path, *, now: datetime, lock_wait_seconds:
 
 def _first_look(engines: Engines, where: Location) -> str | None:
     """Return the version of the catalog. On a full disk, opening it may take a piece of the ballast."""
-    with _explained(where):
+    with explained(where):
         try:
             with engines.readers.connect() as connection:
                 return versions.stored_version(connection)
@@ -154,7 +159,7 @@ def _first_look(engines: Engines, where: Location) -> str | None:
 def _keep_reserves(engines: Engines, where: Location) -> None:
     if where.path is None:
         return
-    with _explained(where):
+    with explained(where):
         keep_spare_pages(engines.writers)
     ballast.fill(where.path)
 
@@ -190,16 +195,3 @@ def _bring_up(engines: Engines, now: datetime) -> None:
                     lineage_confirmed_at=now,
                 )
             )
-
-
-@contextmanager
-def _explained(location: Location) -> Iterator[None]:
-    try:
-        yield
-    except (DBAPIError, sqlite3.Error) as error:
-        meaning = explain(error, location)
-        if meaning is None:
-            raise
-        if isinstance(meaning, CatalogFull) and location.path is not None and ballast.release(location.path):
-            meaning.remedy = "try once more: a little space that was kept for this is free now; then free some more"
-        raise meaning from error
