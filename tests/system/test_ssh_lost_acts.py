@@ -25,7 +25,7 @@ from tests.hosts.act_ground import managed, picture, plant
 
 pytestmark = pytest.mark.system
 
-IMPATIENT = Manners(beat_seconds=0.2, silence_seconds=2.0)
+IMPATIENT = Manners(beat_seconds=0.5, silence_seconds=5.0)
 FILES = 40
 AGENT = "zlib"
 """A word of the agent's own command line."""
@@ -57,7 +57,7 @@ def connect(ssh):
             stored_pin(machine.public_key(), name=machine.name),
             environment=ssh.environment,
             interval=timedelta(seconds=0.5),
-            patience=timedelta(seconds=1),
+            patience=timedelta(seconds=3),
         )
         opened.append(connection)
         return RemoteHost(start_python(connection, CODE), machine=machine.name, manners=IMPATIENT)
