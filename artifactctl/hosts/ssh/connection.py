@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -62,7 +62,8 @@ class Connection:
         try:
             session.exec_command(command)
         except (SSHException, EOFError, OSError) as error:
-            session.close()
+            with suppress(EOFError, OSError):  # the link may have gone, and the session with it
+                session.close()
             raise self._not_started(error) from error
         return SshChannel(session, why_lost=self.why_lost, silence=silence)
 
