@@ -44,6 +44,7 @@ def attest_root(
     if not root.is_marked:
         if taken_back:
             return root
+        catalog.require(Act.CHANGE_ROOT, acting.actor, acting.now, about=root.name)  # before the marker is written
         _mark(host, catalog, root)
     with catalog.writing(acting.actor, acting.now) as writing:
         changed = writing.update_root(replace(root, attestation=attestation.text))
