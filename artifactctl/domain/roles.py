@@ -69,7 +69,9 @@ RULES: Mapping[Act, Rule] = {
         role=Role.ADMINISTER, words="take a restored catalog into force", commands=("doctor --repair",)
     ),
     Act.REPLACE_CATALOG: Rule(
-        role=Role.ADMINISTER, words="put a backup in the catalog's place, or move it", commands=("catalog restore",)
+        role=Role.ADMINISTER,
+        words="put a backup in the catalog's place, or move it",
+        commands=("catalog restore", "catalog copy"),
     ),
     Act.CHANGE_ROLES: Rule(
         role=Role.ADMINISTER, words="grant or revoke a role", commands=("role grant", "role revoke")
