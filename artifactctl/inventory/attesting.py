@@ -33,6 +33,7 @@ def attest_root(
     what was said back, which is possible at any time: what was set aside stays, and can only be restored.
     A root that was read-only until now gets its marker first, and the holds that stand below it.
     """
+    catalog.require(Act.CHANGE_ROOT, acting.actor, acting.now, about=name)
     identity = host.identify()
     with catalog.reading() as reading:
         root = next((each for each in roots_here(reading, identity) if each.name == name), None)
