@@ -59,6 +59,7 @@ class Session:
             if "still_held" in call.hooks:
                 given["still_held"] = lock.still_held
             with _original(where) as folder:
+                folder.still_held = lock.still_held
                 yield folder
 
     def turn(self, path: bytes) -> Any:
