@@ -16,7 +16,7 @@ Why not the ORM: its identity map would hide what a transaction really read, and
 Why replicas change state by compare-and-set: whoever planned on an older look must notice, in the same transaction.
 """
 
-from artifactctl.catalog.catalog import Catalog, create_or_upgrade, open_catalog
+from artifactctl.catalog.catalog import Catalog, create_or_upgrade, open_catalog, open_trial
 from artifactctl.catalog.failures import (
     CatalogDamaged,
     CatalogFull,
@@ -27,17 +27,20 @@ from artifactctl.catalog.failures import (
     CatalogUnusable,
     CopyFailed,
     FileTaken,
+    LastAdministrator,
     LeaseLost,
     LineageCycle,
     NameTaken,
     NotACatalog,
     PathTaken,
+    RoleMissing,
     RootTakenOver,
     StateChanged,
     StepUsed,
     UnknownObject,
     UnsafeFilesystem,
 )
+from artifactctl.catalog.gate import Doorkeeper
 from artifactctl.catalog.reading import Reading
 from artifactctl.catalog.writing import Writing
 
@@ -51,13 +54,16 @@ __all__ = [
     "CatalogTooNew",
     "CatalogUnusable",
     "CopyFailed",
+    "Doorkeeper",
     "FileTaken",
+    "LastAdministrator",
     "LeaseLost",
     "LineageCycle",
     "NameTaken",
     "NotACatalog",
     "PathTaken",
     "Reading",
+    "RoleMissing",
     "RootTakenOver",
     "StateChanged",
     "StepUsed",
@@ -66,4 +72,5 @@ __all__ = [
     "Writing",
     "create_or_upgrade",
     "open_catalog",
+    "open_trial",
 ]

@@ -1,6 +1,8 @@
 """What can be wrong with a catalog, and what a change can run into."""
 
 from artifactctl.domain.errors import ArtifactctlError, Refused, UsageError
+from artifactctl.domain.roles import Identity, Permission
+from artifactctl.domain.verdicts import Evidence
 
 
 class CatalogMissing(UsageError):
@@ -105,3 +107,23 @@ class LeaseLost(Refused):
 
 class StepUsed(Refused):
     """The step of the plan was begun before; a step applies at most once."""
+
+
+class RoleMissing(Refused):
+    """Roles are in force, and whoever acts does not have the one that the act takes, or nobody can say who acts."""
+
+    def __init__(self, permission: Permission, *, who: Identity | None, about: str, remedy: str) -> None:
+        super().__init__(permission.reason, remedy=remedy)
+        self.permission = permission
+        self.who = who
+        self.about = about
+
+    @property
+    def evidence(self) -> Evidence:
+        """Return it as a piece of evidence, for an operation of which other steps were done."""
+        verdict = self.permission.verdict
+        return Evidence(guard="permitted", verdict=verdict, reason=self.message, remedy=self.remedy)
+
+
+class LastAdministrator(Refused):
+    """Whoever revokes a role could not change roles any more."""

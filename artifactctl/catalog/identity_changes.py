@@ -9,6 +9,7 @@ from artifactctl.catalog import versions
 from artifactctl.catalog.columns import Instant
 from artifactctl.catalog.failures import CatalogMoved, StateChanged
 from artifactctl.catalog.schema import catalog_identity
+from artifactctl.domain.roles import Act
 
 if TYPE_CHECKING:
     from artifactctl.catalog.writing import Writing
@@ -41,11 +42,14 @@ def require_fit(connection: Connection, shown: str) -> None:
 
 def move(writing: "Writing", to: str) -> None:
     """Record where the catalog went; this transaction is the last one that changes anything here."""
+    writing.require(Act.REPLACE_CATALOG, about=to)
+    writing.require(Act.REPLACE_CATALOG, about=to)
     writing.connection.execute(update(catalog_identity).values(moved_to=to))
 
 
 def raise_epoch(writing: "Writing", epoch: int) -> None:
     """Set a higher epoch and take the confirmation away; a catalog that had moved is here again."""
+    writing.require(Act.CONFIRM_CATALOG, about=f"epoch {epoch}")
     known = writing.connection.execute(select(catalog_identity.c.epoch)).scalar_one()
     if epoch <= known:
         raise StateChanged(
@@ -56,4 +60,5 @@ def raise_epoch(writing: "Writing", epoch: int) -> None:
 
 def confirm_lineage(writing: "Writing") -> None:
     """Record that a person stands behind this catalog."""
+    writing.require(Act.CONFIRM_CATALOG)
     writing.connection.execute(update(catalog_identity).values(lineage_confirmed_at=writing.now))

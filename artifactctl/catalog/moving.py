@@ -22,6 +22,7 @@ from artifactctl.catalog.engine import connect
 from artifactctl.catalog.explaining import explained
 from artifactctl.catalog.failures import CopyFailed, TargetTaken
 from artifactctl.catalog.filesystem import is_usable_file, prepare_files
+from artifactctl.catalog.gate import OPEN
 from artifactctl.catalog.location import Location, parse_location
 from artifactctl.catalog.reading import Reading
 from artifactctl.catalog.schema import metadata
@@ -66,7 +67,7 @@ def filled(
         with explained(where), engines.writers.begin() as connection:
             _make_schema(connection, where)
             counts = _copy(source.connection, connection, (*metadata.sorted_tables, *also))
-            yield Filled(writing=Writing(connection, actor=actor, now=now), counts=counts, shown=where.shown)
+            yield Filled(writing=Writing(connection, actor=actor, now=now, gate=OPEN), counts=counts, shown=where.shown)
     finally:
         engines.dispose()
 

@@ -12,6 +12,7 @@ from artifactctl.catalog import (
     place_queries,
     policy_facts,
     promise_queries,
+    role_queries,
     root_leases,
     taking_queries,
     work_queries,
@@ -46,6 +47,7 @@ from artifactctl.domain.ledger import (
     Verification,
 )
 from artifactctl.domain.operations import JournalEvent
+from artifactctl.domain.roles import Grant
 from artifactctl.policy.facts import Facts
 from artifactctl.policy.scope import Wanted
 
@@ -261,6 +263,12 @@ class Reading:
     ) -> tuple[Operation, ...]:
         """Return operations, oldest first."""
         return work_queries.operations(self.connection, states=states, artifact_id=artifact_id, root_id=root_id)
+
+    # roles
+
+    def grants(self) -> tuple[Grant, ...]:
+        """Return the roles in force, oldest first; none at all means that everybody may do everything."""
+        return role_queries.grants(self.connection)
 
     # how much was taken
 

@@ -104,6 +104,7 @@ SECTIONS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
                 "Check, test, show and compare the files that say what may go.",
             ),
             "lease": (f"{_FOLDER}.lease:lease", "Say what is in use, so that nothing removes it meanwhile."),
+            "role": (f"{_FOLDER}.role:role", "Say who may do what; without any role everybody may do everything."),
         },
     ),
     (

@@ -5,6 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
+from artifactctl.domain.accounts import Signature
 from artifactctl.domain.artifacts import VerifyLevel
 from artifactctl.domain.operations import JournalEvent
 
@@ -121,7 +122,8 @@ class PlanState(StrEnum):
 class SavedPlan:
     """A plan as a value: `document` is its canonical JSON, `digest` what determines its steps (invariant I5).
 
-    `used_steps` are the indexes of the steps that were begun; none of them can be begun again.
+    `used_steps` are the indexes of the steps that were begun; none of them can be begun again. `planner` is who vouched
+    for having made it, None where it came from a file that nobody recorded as theirs.
     """
 
     digest: str
@@ -131,6 +133,7 @@ class SavedPlan:
     created_at: datetime
     expires_at: datetime
     used_steps: tuple[int, ...] = ()
+    planner: Signature | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +152,12 @@ class Approval:
     actor: str
     reason: str
     approved_at: datetime
+    database_user: str = ""
+
+    @property
+    def signature(self) -> Signature:
+        """Who gave it."""
+        return Signature(actor=self.actor, database_user=self.database_user)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

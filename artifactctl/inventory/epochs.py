@@ -8,9 +8,12 @@ from artifactctl.hosts.protocol import Host
 
 
 def epochs_on(host: Host, roots: Iterable[Root], lineage_id: str) -> tuple[list[int], tuple[str, ...]]:
-    """Return the epochs in the markers of this lineage, and the names of roots whose marker could not be read."""
+    """Return the epochs in the markers of this lineage, and the names of roots whose marker could not be read.
+
+    A root that was registered without a marker has none to read.
+    """
     epochs, unreachable = [], []
-    for root in roots:
+    for root in (each for each in roots if each.is_marked):
         try:
             marker = host.read_marker(root.path)
         except HostFailure:

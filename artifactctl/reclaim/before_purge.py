@@ -58,6 +58,7 @@ def look_before_purge(workplace: Workplace, item: Quarantined) -> Look:
     """Look at everything a purge rests on; done outside the writing transaction, which only judges."""
     with workplace.catalog.reading() as reading:
         seen = look_quarantined(workplace.host, reading, item.replica, item.operation.operation_id)
+        seen = workplace.asked_everywhere(reading, item.replica.root, seen)
         original = target_of(item.replica).absolute
         links, problems = links_to_quarantined(workplace.host, reading.roots(), seen, original=original)
         fresh = workplace.fresh(reading, [(item.artifact, item.replica)])
@@ -72,7 +73,9 @@ def judge(workplace: Workplace, reading: Reading, item: Quarantined, look: Look)
         reading,
         artifact,
         replica,
-        choice=Choice(named=True, planned_fingerprint=item.operation.fingerprint, purging=True),
+        choice=Choice(
+            named=True, planned_fingerprint=item.operation.fingerprint, set_aside_at=item.operation.updated_at
+        ),
         ruling=ruling_on(workplace.policy, reading, replica, now=workplace.clock()),
         fresh=look.fresh,
         trust=workplace.trust(reading),

@@ -88,4 +88,4 @@ def _script(program: str, mark: Mark, *, sudo: bool) -> str:
     marked = f"import os; os.write(1, b'\\0{mark.first}' + b'{mark.second} \\n'); del os\n{program}"
     # The messages of sudo are looked at, so they must not be translated.
     start = 'LC_ALL=C exec sudo -n -- "$python"' if sudo else 'exec "$python"'
-    return f'{find_python("python")}[ -n "$python" ] || exit {NO_PYTHON}\n{start} -I -c {word(marked)}'
+    return f'{find_python("python")}[ -n "$python" ] || exit {NO_PYTHON}\n{start} -I -X utf8 -c {word(marked)}'
