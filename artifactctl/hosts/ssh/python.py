@@ -36,7 +36,7 @@ def find_python(name: str) -> str:
         f"{name}=\n"
         f"for each in {' '.join(INTERPRETERS)}; do\n"
         '  command -v "$each" >/dev/null 2>&1 || continue\n'
-        f'  {name}=$("$each" -I -c {word(_QUESTION)} </dev/null 2>/dev/null)\n'
+        f'  {name}=$("$each" -I -S -c {word(_QUESTION)} </dev/null 2>/dev/null)\n'
         f'  case "${name}" in /*) break ;; *) {name}= ;; esac\n'
         "done\n"
     )
