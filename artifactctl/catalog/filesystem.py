@@ -3,20 +3,21 @@
 These are the catalog's own files, not managed storage.
 """
 
-import ctypes
-import fcntl
 import os
 import pwd
 import re
 import stat
 import struct
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 from artifactctl.catalog.failures import CatalogUnusable, UnsafeFilesystem
 
 # Network and cluster filesystems: no shared memory between machines, locks that lie. FUSE may hide any of them.
-_UNSAFE = re.compile(r"nfs\d*|cifs|smb\d?|smbfs|9p|lustre|fuse(\..*)?|fuseblk|ceph|gpfs|beegfs|wekafs|afs|gfs2|ocfs2")
+_UNSAFE = re.compile(
+    r"nfs\d*|cifs|smb\d?|smbfs|afpfs|webdav|macfuse|osxfuse|9p|lustre|fuse(\..*)?|fuseblk|ceph|gpfs|beegfs|wekafs|afs|gfs2|ocfs2"
+)
 _REMEDY = "keep the catalog on a local disk with --catalog PATH or ARTIFACTCTL_CATALOG, or in PostgreSQL by its URL"
 
 SHARING = (
@@ -35,6 +36,8 @@ _PRIVATE, _OF_THE_GROUP = 0o600, 0o060
 
 def filesystem_type(path: Path) -> str | None:
     """Return the type of the filesystem that holds `path` as the kernel names it, None if /proc does not say."""
+    if sys.platform == "darwin":
+        return _named_by_statfs(path)
     descriptor = os.open(path, os.O_PATH)
     try:
         facts = Path(f"/proc/self/fdinfo/{descriptor}").read_text(encoding="ascii")
@@ -53,10 +56,22 @@ def type_by_number(path: Path) -> str | None:
 
     In a chroot whose top is no mount point the mount table does not say what `/` lies on.
     """
+    import ctypes
+
     answer = ctypes.create_string_buffer(256)
     if ctypes.CDLL(None).statfs(os.fsencode(path), answer) != 0:
         return None
     return _LOCAL_BY_NUMBER.get(struct.unpack_from("=Q", answer.raw)[0] & 0xFFFFFFFF)
+
+
+def _named_by_statfs(path: Path) -> str | None:
+    """Return the type as a Mac's statfs(2) names it; its structure has 72 bytes before f_fstypename[16]."""
+    import ctypes
+
+    answer = ctypes.create_string_buffer(4096)
+    if ctypes.CDLL(None).statfs(os.fsencode(path), answer) != 0:
+        return None
+    return answer.raw[72:88].partition(b"\0")[0].decode("ascii", "replace") or None
 
 
 def type_of_mount(mount_id: int, mountinfo: Iterable[bytes]) -> str | None:
@@ -152,6 +167,8 @@ def _name_of(user_id: int) -> str:
 
 def disable_copy_on_write(path: Path) -> None:
     """Do what `chattr +C` does; it works on folders (for what is made in them later) and on empty files."""
+    import fcntl  # not on every system that the operating side runs on; btrfs is on Linux only
+
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
     try:
         buffer = bytearray(8)

@@ -11,9 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from artifactctl.domain.errors import HostFailure
+from artifactctl.domain.errors import HostFailure, HostUnreachable
 from artifactctl.domain.observation import BlindSpotKind
 from artifactctl.hosts.local import LocalHost
+from artifactctl.hosts.remote import RemoteHost
+from artifactctl.hosts.wire.bootstrap import command
+from artifactctl.hosts.wire.pipe import PipeChannel
 from tests.bench.fixtures import VolumeFactory
 from tests.bench.holders import bind_mount
 from tests.bench.volumes import MIB, FilesystemKind, Volume, mounted_volume
@@ -172,6 +175,19 @@ def test_a_mount_that_does_not_answer_stops_nobody(tmpfs_volume: Volume, tmp_pat
     assert os.fsencode(place) not in known
     assert elapsed < 15
     assert report.holders == ()
+
+
+def test_a_mount_that_does_not_answer_on_another_machine_stops_nobody_here(tmp_path: Path) -> None:
+    place = tmp_path / "silent"
+    place.mkdir()
+
+    channel = PipeChannel(command(sys.executable))
+    with silent_mount(place), RemoteHost(channel, machine="gpu1", prompt_seconds=1.0) as host:
+        with pytest.raises(HostUnreachable, match="a filesystem there may hang"):
+            host.identity(os.fsencode(place))
+        beside = host.identity(os.fsencode(tmp_path))
+
+    assert beside is not None
 
 
 def test_the_look_at_a_fuse_filesystem_says_what_it_cannot_know(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from typing import Any, Dict, Optional
 
 from artifactctl.hosts.probe.exchange import Exchange
@@ -36,8 +37,11 @@ def main(settings: Dict[str, Any], digest: str) -> None:
         Agent(reading, outgoing, settings).serve()
     except Gone:
         pass
+    except BaseException:  # noqa: BLE001 - its last words, which the other side shows
+        traceback.print_exc()
+        sys.stderr.flush()
     finally:
-        os._exit(0)
+        os._exit(0)  # without waiting for looks that may hang
 
 
 def _take_standard_streams() -> "tuple[int, int]":

@@ -1,8 +1,8 @@
 """The command that becomes an agent: an interpreter that says it is there, then runs what comes on its input.
 
 It says so first, and only then is anything sent: text that a shell without Python would take for commands never
-leaves. The code is one line without quotes, backslashes and exclamation marks other than those that every login shell
-leaves alone inside single quotes, and any Python since 2.7 can read it as far as its version.
+leaves. The code is one line without single quotes, backslashes and exclamation marks, so that every login shell leaves
+it alone inside single quotes; any Python since 2.7 gets as far as saying its version.
 """
 
 from artifactctl.hosts.wire.versions import READY_TEXT

@@ -14,7 +14,7 @@ from artifactctl.hosts.wire.greeting import Manners
 from artifactctl.hosts.wire.pipe import PipeChannel
 
 HEADER = struct.Struct(">2sBBBxIII")
-BRISK = Manners(start_seconds=20.0, beat_seconds=0.1, silence_seconds=1.5)
+BRISK = Manners(start_seconds=20.0, beat_seconds=0.1, silence_seconds=2.5)
 """Both sides notice within moments that they are alone."""
 
 

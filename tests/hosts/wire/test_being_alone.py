@@ -64,7 +64,7 @@ def test_a_frozen_agent_is_given_up(ground: Ground) -> None:
         os.kill(host.greeting.process, signal.SIGSTOP)
         begun = time.monotonic()
 
-        with pytest.raises(OutcomeUnknown, match=r"nothing was heard for 1\.5 seconds"):
+        with pytest.raises(OutcomeUnknown, match=r"nothing was heard for 2\.5 seconds"):
             replace(ground, host=host).intend("old")
 
         assert time.monotonic() - begun < 15
@@ -74,10 +74,10 @@ def test_a_long_purge_is_no_silence(ground: Ground) -> None:
     ground.condemn("old")
 
     with agent(BRISK) as host:
-        result = replace(ground, host=host).purge(files_per_second=12.0)
+        result = replace(ground, host=host).purge(files_per_second=10.0)
 
     assert result.complete
-    assert result.removed_files > 1.5 * 12  # it took longer than the silence that is allowed
+    assert result.removed_files > 2.5 * 10  # it took longer than the silence that is allowed
 
 
 def test_a_killed_agent_is_noticed_at_once(ground: Ground) -> None:
@@ -198,22 +198,26 @@ def test_an_act_that_was_begun_is_finished_before_the_agent_ends(ground: Ground,
     assert ground.record().event is JournalEvent.RENAMED
 
 
-def test_a_prompt_question_that_hangs_is_given_up_and_others_are_answered(ground: Ground, tmp_path: Path) -> None:
+def test_other_questions_are_answered_while_an_act_takes_its_time(ground: Ground, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     os.mkfifo(gate)
-    channel = pipe(**{VARIABLE: f"intend:begun=fifo:{gate}"})
-    with RemoteHost(channel, machine="gpu1", prompt_seconds=0.5) as host:
+    with RemoteHost(pipe(**{VARIABLE: f"intend:begun=fifo:{gate}"}), machine="gpu1") as host:
         thread, raised = in_background(lambda: replace(ground, host=host).intend("old"))
-        time.sleep(0.3)
+        assert eventually(lambda: _is_busy(host, ground))
         assert host.resolve(b"/usr") == (b"/usr", None)
-        waiting, failures = in_background(lambda: host.lock(ground.root))
-        waiting.join(5)
         with open(gate, "wb"):
-            pass
+            pass  # it goes on
         thread.join(10)
 
-    assert [type(failure).__name__ for failure in failures] == ["Busy"]
     assert raised == []
+
+
+def _is_busy(host: RemoteHost, ground: Ground) -> bool:
+    try:
+        host.lock(ground.root).release()
+    except Busy:
+        return True
+    return False
 
 
 def test_a_process_that_was_stopped_there_goes_on_when_the_connection_ends() -> None:

@@ -88,6 +88,31 @@ def test_it_can_be_imported_there(module: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+EVERYTHING = """
+import importlib, pkgutil, sys
+
+class NotHere:
+    def find_spec(self, name, path=None, target=None):
+        if name in {"fcntl", "resource", "spwd", "posix1e"}:
+            raise ModuleNotFoundError(f"no {name} on this machine", name=name)
+
+sys.modules.pop("fcntl", None)
+sys.meta_path.insert(0, NotHere())
+import artifactctl
+for module in pkgutil.walk_packages(artifactctl.__path__, "artifactctl."):
+    if not module.name.startswith("artifactctl.hosts.probe."):
+        importlib.import_module(module.name)
+print(sorted(name for name in sys.modules if name.startswith("artifactctl.hosts.probe.")))
+"""
+
+
+def test_only_the_probe_needs_linux() -> None:
+    done = subprocess.run((sys.executable, "-c", EVERYTHING), cwd=CHECKOUT, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert "session" not in done.stdout  # nothing imports the probe itself before it is asked
+
+
 def test_this_test_would_notice() -> None:
     done = bare("import artifactctl.hosts.probe.session\n")
 
