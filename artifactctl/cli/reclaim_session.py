@@ -213,7 +213,7 @@ class ReclaimSession:
         with self._work.catalog.reading() as reading:
             if approval_by_another(reading, plan) is not None:
                 return
-            able = able_to_approve(reading)
+            able = able_to_approve(reading, plan)
         same = self._wanted.retyped(reason=self._reason, catalog=self._wiring.choices.catalog)
         saving = f"{same} --out plan.json"
         approving = ('artifactctl approve plan.json --reason "..."', "artifactctl apply plan.json")

@@ -26,12 +26,12 @@ from artifactctl.inventory.targets import local_roots
 
 
 def move_catalog(host: Host, catalog: Catalog, location: str, *, reason: str, acting: Acting) -> CatalogCopy:
-    """Carry out steps 1 to 3. TargetTaken when the target holds anything, Busy when somebody keeps writing."""
+    """Carry out steps 1 to 3; takes a role. TargetTaken when the target holds anything, Busy when somebody writes."""
     shown = parse_location(location).shown
     if shown == catalog.location:
         raise UsageError(f"{shown} is the catalog itself", remedy="name an empty database or a new file")
     with catalog.writing(acting.actor, acting.now) as moving:
-        moving.require(Act.REPLACE_CATALOG, about=shown)
+        moving.require(Act.REPLACE_CATALOG, about=shown)  # now, before the copy is committed elsewhere
         keep_waiting(moving)
         before = moving.identity()
         epochs, unreachable = epochs_on(host, local_roots(host, moving), before.lineage_id)

@@ -17,7 +17,6 @@ from artifactctl.domain.attestation import Client
 from artifactctl.domain.contents import ContentLook
 from artifactctl.domain.errors import ArtifactctlError, HostFailure
 from artifactctl.domain.identity import ManagedPath
-from artifactctl.domain.ledger import KnownHost
 from artifactctl.domain.members import member_digest
 from artifactctl.domain.observation import ClientLook, HolderReport, Observation
 from artifactctl.domain.text import display_path
@@ -41,17 +40,6 @@ def from_table(hosts: Mapping[str, Host]) -> ClientHost:
         if name not in hosts:
             raise unknown_machine(name)
         return hosts[name]
-
-    return find
-
-
-def through(machines: Mapping[str, KnownHost], reach: Callable[[KnownHost], Host]) -> ClientHost:
-    """Return the way to the machines of the catalog, by their names, through whatever connects to one."""
-
-    def find(name: str) -> Host:
-        if name not in machines:
-            raise unknown_machine(name)
-        return reach(machines[name])
 
     return find
 

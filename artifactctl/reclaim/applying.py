@@ -16,6 +16,7 @@ from artifactctl.reclaim.applicability import acts_of, check_applicable, plan_ro
 from artifactctl.reclaim.approving import keep_plan
 from artifactctl.reclaim.execution import StepExecution
 from artifactctl.reclaim.locking import end_what_failed, locked_roots, mirror_operations
+from artifactctl.reclaim.losing_touch import in_touch, step_named
 from artifactctl.reclaim.planfile import plan_from_text
 from artifactctl.reclaim.purging import PURGEABLE, purge_step
 from artifactctl.reclaim.quarantined import Quarantined, quarantined, roots_of
@@ -41,7 +42,8 @@ def apply_plan(workplace: Workplace, plan: ReclaimPlan, *, reason: str, resume: 
                 break
             operation = f"{batch}-{index + 1}"
             execution = StepExecution(workplace, plan, index, operation=operation, reason=reason, rulings=rulings)
-            result = execution.run(locks[plan.steps[index].root_id])
+            with in_touch(steps), step_named(plan.steps[index].name):
+                result = execution.run(locks[plan.steps[index].root_id])
             steps.append(result)
             _say_among_many(workplace, result, len(indexes))
         interrupted = len(steps) < len(indexes)
@@ -50,7 +52,8 @@ def apply_plan(workplace: Workplace, plan: ReclaimPlan, *, reason: str, resume: 
         mirror_operations(workplace, plan_roots(workplace, plan))
         if plan.purge_now and not interrupted:
             return _purge_of_plan(workplace, batch, steps, reason=reason, locks=locks)
-    return _measured(workplace, batch, steps, expected_bytes=0, interrupted=interrupted)
+    with in_touch(steps):
+        return _measured(workplace, batch, steps, expected_bytes=0, interrupted=interrupted)
 
 
 def _rulings_now(workplace: Workplace, plan: ReclaimPlan) -> Rulings | None:
@@ -132,7 +135,8 @@ def restore(
                 current = quarantined(reading, item.operation.operation_id)
             lock = locks[current.replica.root.root_id]
             try:
-                results.append(restore_step(workplace, current, to=to, reason=reason, lock=lock))
+                with in_touch(results), step_named(current.artifact.name):
+                    results.append(restore_step(workplace, current, to=to, reason=reason, lock=lock))
             except Refused as refusal:
                 refusals.append(refusal)
         mirror_operations(workplace, roots)
@@ -162,13 +166,15 @@ def _purge(
     for item in items:
         if workplace.should_stop():
             break
-        result = _purge_measured(workplace, item, reason=reason, lock=locks[item.replica.root.root_id])
+        with in_touch(steps), step_named(item.artifact.name):
+            result = _purge_measured(workplace, item, reason=reason, lock=locks[item.replica.root.root_id])
         steps.append(result)
         _say_among_many(workplace, result, len(items))
     mirror_operations(workplace, roots_of(items))
     expected = sum(s.expected_freed_bytes for s in steps)
     bounds = frozenset(_bound_of(workplace, item) for item in items)
-    measurement = measure(host, usage_before, path, expected_bytes=expected, deleted_open_before=deleted_before)
+    with in_touch(steps):
+        measurement = measure(host, usage_before, path, expected_bytes=expected, deleted_open_before=deleted_before)
     explanations, unexplained = explain(measurement, expected_bytes=expected, bounds=bounds)
     return OperationResult(
         operation=batch,
@@ -190,7 +196,8 @@ def _purge_measured(workplace: Workplace, item: Quarantined, *, reason: str, loc
     if result.outcome is not StepOutcome.PURGED:
         return result
     target = before.available_bytes + result.expected_freed_bytes
-    after = host.settle(path, target_available_bytes=target, deadline_seconds=STEP_SETTLE_SECONDS)
+    with in_touch([result]):
+        after = host.settle(path, target_available_bytes=target, deadline_seconds=STEP_SETTLE_SECONDS)
     return replace(result, measured_freed_bytes=after.free_bytes - before.free_bytes)
 
 

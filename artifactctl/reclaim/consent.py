@@ -8,7 +8,7 @@ file can write an approval. A database server knows who logged in.
 from collections.abc import Sequence
 
 from artifactctl.catalog import Catalog, Reading
-from artifactctl.domain.accounts import is_another
+from artifactctl.domain.accounts import is_another, names_in
 from artifactctl.domain.errors import Refused
 from artifactctl.domain.ledger import Approval
 from artifactctl.domain.plans import ReclaimPlan
@@ -27,21 +27,30 @@ class CapExceeded(Refused):
 class ApprovalMissing(Refused):
     """Somebody other than the planner must approve the plan, for these reasons, and nobody has.
 
-    `able` are those who have the role, () where no role is in force. `commands` are what to type, by default for a plan
-    in `PLAN.json`.
+    `able` are the others who have the role, None where no role is in force. `commands` are what to type, by default for
+    a plan in `PLAN.json`.
     """
 
     def __init__(
-        self, plan: ReclaimPlan, reasons: Sequence[str], *, able: Sequence[str] = (), commands: Sequence[str] = ()
+        self,
+        plan: ReclaimPlan,
+        reasons: Sequence[str],
+        *,
+        able: Sequence[str] | None = None,
+        commands: Sequence[str] = (),
     ) -> None:
         typed = commands or ('artifactctl approve PLAN.json --reason "..."', "artifactctl apply PLAN.json")
-        who = f"somebody else who may ({', '.join(able)})" if able else "somebody else"
+        who = "somebody else"
+        if able:
+            who = f"somebody else who may ({', '.join(able)})"
+        elif able is not None:
+            typed = ("artifactctl role grant approve NAME", *typed)
         super().__init__(
             f"plan {plan.digest[:12]} needs the approval of somebody other than {plan.actor}: {'; '.join(reasons)}",
             remedy=f"{who} approves it, then it can be applied: " + ", then ".join(f"`{each}`" for each in typed),
         )
         self.reasons = tuple(reasons)
-        self.able = tuple(able)
+        self.able = able
 
 
 def check_limits(workplace: Workplace, plan: ReclaimPlan, left: Sequence[int]) -> None:
@@ -57,12 +66,16 @@ def check_limits(workplace: Workplace, plan: ReclaimPlan, left: Sequence[int]) -
         everything = taken_by(_loads(plan, range(len(plan.steps))))
         reasons = why_approval(everything, workplace.policy.limits, past.last_runs)
         if reasons and approval_by_another(reading, plan) is None:
-            raise ApprovalMissing(plan, reasons, able=able_to_approve(reading))
+            raise ApprovalMissing(plan, reasons, able=able_to_approve(reading, plan))
 
 
-def able_to_approve(reading: Reading) -> tuple[str, ...]:
-    """Return to whom the role was granted, () where no role is in force."""
-    return tuple(dict.fromkeys(str(grant.subject) for grant in reading.grants() if grant.role is Role.APPROVE))
+def able_to_approve(reading: Reading, plan: ReclaimPlan) -> tuple[str, ...] | None:
+    """Return to whom else than the planner the role was granted, None where no role is in force."""
+    grants = reading.grants()
+    if not grants:
+        return None
+    able = (str(grant.subject) for grant in grants if grant.role is Role.APPROVE)
+    return tuple(name for name in dict.fromkeys(able) if not names_in(name) & names_in(plan.actor))
 
 
 def approval_of(catalog: Catalog, plan: ReclaimPlan) -> Approval | None:

@@ -34,7 +34,9 @@ def end_what_failed(workplace: Workplace, roots: Sequence[Root], locks: dict[str
     """Recover the roots after a step that failed half-way; a machine that still fails is left to the next command."""
     for root in roots:
         if not locks[root.root_id].still_held():
-            workplace.say(f"somebody else took over the root `{root.name}` and ends what is unfinished there")
+            workplace.say(
+                f"the root `{root.name}` is no longer ours: whoever took it over ends what is unfinished there"
+            )
             continue
         try:
             recover_root(workplace, root, lock=locks[root.root_id])

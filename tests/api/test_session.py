@@ -107,7 +107,9 @@ def test_importing_the_api_loads_no_database_and_no_machine() -> None:
         "artifactctl.api.session",
         "artifactctl.domain",
         "artifactctl.domain.artifacts",
+        "artifactctl.domain.attestation",
         "artifactctl.domain.errors",
+        "artifactctl.domain.text",
     }
 
 

@@ -84,7 +84,9 @@ def test_nobody_locks_themselves_out(team):
 
 REFUSALS = {
     "release a hold": ("release", ("hold", "release", "hs-new", "--reason", "over")),
+    "make another machine known": ("administer", ("host", "add", "gpu1", "ssh://nobody.invalid")),
     "add, attest or forget a root": ("administer", ("root", "forget", "scratch", "--yes")),
+    "put a backup in the catalog's place, or move it": ("administer", ("catalog", "copy", "elsewhere.db", "--yes")),
     "grant or revoke a role": ("administer", ("role", "grant", "purge", "bob")),
 }
 
@@ -104,6 +106,7 @@ def test_a_refusal_says_who_what_and_which_role_and_is_audited(team, what):
     shown = payload(team.run("audit", "show", str(event["id"]), "--json"))
     assert (event["actor"], shown["evidence"]["missing_role"]) == ("bob@here", role)
     assert payload(team.run("audit", "verify", "--json"))["ok"] is True
+    assert not (team.volume / "elsewhere.db").exists()
 
 
 def test_adding_a_root_without_the_role_leaves_no_marker_behind(team):

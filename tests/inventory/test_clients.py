@@ -11,11 +11,10 @@ import pytest
 from artifactctl.domain.attestation import Client
 from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.identity import ManagedPath
-from artifactctl.domain.ledger import KnownHost
 from artifactctl.domain.observation import ClientLook, Observation
 from artifactctl.hosts.local import LocalHost
 from artifactctl.hosts.protocol import Host
-from artifactctl.inventory.clients import ClientHost, Clients, from_table, through
+from artifactctl.inventory.clients import ClientHost, Clients, from_table
 from tests.inventory.ground import Ground
 
 
@@ -164,23 +163,3 @@ def test_writers_are_asked_for_by_the_same_rules(ground: Ground, seen: Observati
     assert held.report.holders
     (ground.data / "old" / "more").write_bytes(b"")
     assert answer().problem.startswith("it does not see the same at ")
-
-
-def test_the_machines_of_the_catalog_are_reached_by_their_names(ground: Ground, seen: Observation) -> None:
-    known = KnownHost(host_id=2, name="gpu2", machine_id="m2", address="ssh://gpu2")
-    reached: list[str] = []
-
-    def reach(machine: KnownHost) -> Host:
-        reached.append(machine.address)
-        return LocalHost()
-
-    looks = ask(
-        ground,
-        seen,
-        Clients(connect=through({"gpu2": known}, reach)),
-        Client(machine="gpu2"),
-        Client(machine="gpu3"),
-    )
-
-    assert [look.report is not None for look in looks] == [True, False]
-    assert reached == ["ssh://gpu2"]

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.artifacts.hidden_states import safetensors_shards
-from tests.bench.accounts import GROUP, PEOPLE, team
+from tests.bench.accounts import GROUP, PEOPLE, Team, team
 from tests.bench.command_line import CommandLine, Outcome, Word
-from tests.bench.volumes import Volume
 
 pytestmark = pytest.mark.system
 
@@ -52,26 +52,31 @@ class Shared:
         return [(event["actor"].partition("@")[0], event["reason"].split("`")[-2]) for event in told]
 
 
+@pytest.fixture(scope="module")
+def people() -> Iterator[Team]:
+    with team() as found:
+        yield found
+
+
 @pytest.fixture
-def shared() -> Iterator[Shared]:
-    with team() as people:
-        policy = people.shared / "policy.yaml"
-        policy.write_text(POLICY, encoding="utf-8")
-        policy.chmod(0o644)
-        lines = {}
-        for name in PEOPLE:
-            settings = people[name].cwd / "artifactctl.toml"
-            settings.write_text(f'[policy]\nfiles = ["{policy}"]\n', encoding="utf-8")
-            environment = {"ARTIFACTCTL_CATALOG": str(people.shared / "catalog.db")}
-            lines[name] = replace(people[name], extra_environment=environment)
-        place = Shared(**lines, catalog=people.shared / "catalog.db")
-        place.done(place.ada, "init")
-        yield place
+def shared(people: Team) -> Shared:
+    folder = people.share()
+    (folder / "policy.yaml").write_text(POLICY, encoding="utf-8")
+    (folder / "policy.yaml").chmod(0o644)
+    environment = {"ARTIFACTCTL_CATALOG": str(folder / "catalog.db")}
+    lines = {}
+    for name, line in people.command_lines.items():
+        settings = f'[policy]\nfiles = ["{folder}/policy.yaml"]\n'
+        (line.cwd / "artifactctl.toml").write_text(settings, encoding="utf-8")
+        lines[name] = replace(line, extra_environment=environment)
+    place = Shared(**lines, catalog=folder / "catalog.db")
+    place.done(place.ada, "init")
+    return place
 
 
-def superseded(shared: Shared, volume: Volume) -> str:
+def superseded(shared: Shared) -> str:
     """Let ada manage a root of hers in which one artifact may go; returns its name."""
-    root = volume.mount / "data"
+    root = Path(tempfile.mkdtemp(prefix="data-", dir=shared.catalog.parent.parent))
     for name in ("old", "old-new"):
         safetensors_shards(root / name, rows=(300, 400))
     for path in (root, *root.rglob("*")):
@@ -83,15 +88,21 @@ def superseded(shared: Shared, volume: Volume) -> str:
     return "vol/old"
 
 
+def started_by(line: CommandLine, prefix: tuple[str, ...]) -> CommandLine:
+    """Return the same command line in a process that the words of `prefix` start."""
+    return CommandLine(home=line.home, cwd=line.cwd, prefix=prefix, extra_environment=line.extra_environment)
+
+
 def refused_for(outcome: Outcome, role: str) -> bool:
     assert outcome.code == REFUSED, outcome
     return f"that takes the role `{role}`" in outcome.stderr
 
 
-def test_each_does_what_is_theirs_and_every_refusal_is_on_record(shared: Shared, ext4_volume: Volume) -> None:
+def test_each_does_what_is_theirs_and_every_refusal_is_on_record(shared: Shared) -> None:
     ada, bob = shared.ada, shared.bob
-    name = superseded(shared, ext4_volume)
+    name = superseded(shared)
     shared.done(ada, "role", "grant", "approve", "bob", "--yes")
+    assert "may not set artifacts aside: that takes the role `apply`" in shared.done(ada, "why", name).stdout
     unplanned = ada("reclaim", name, "--out", shared.plan)
     for role in ("plan", "apply"):
         shared.done(ada, "role", "grant", role, "ada")
@@ -116,9 +127,9 @@ def test_each_does_what_is_theirs_and_every_refusal_is_on_record(shared: Shared,
     assert shared.done(bob, "audit", "verify", "--json").json()["ok"] is True
 
 
-def test_root_is_nobody_else_than_the_person_behind_it(shared: Shared, ext4_volume: Volume) -> None:
-    ada, root = shared.ada, replace(shared.ada, prefix=())
-    shared.done(ada, "reclaim", superseded(shared, ext4_volume), "--out", shared.plan)
+def test_root_is_nobody_else_than_the_person_behind_it(shared: Shared) -> None:
+    ada, root = shared.ada, started_by(shared.ada, ())
+    shared.done(ada, "reclaim", superseded(shared), "--out", shared.plan)
 
     approved = root("approve", shared.plan, "--reason", "mine", environment={"SUDO_USER": "ada", "USER": "bob"})
     refused = ada("apply", shared.plan, "--yes", "--reason", "old")
@@ -135,7 +146,7 @@ def test_what_anybody_can_say_of_themselves_makes_nobody_somebody_else(shared: S
         as_root = ("unshare", "--user", "--map-root-user")
         if subprocess.run([*bob.prefix, *as_root, "true"], check=False, capture_output=True).returncode:
             pytest.skip("this kernel lets nobody make a user namespace")
-        bob = replace(bob, prefix=(*bob.prefix, *as_root))
+        bob = started_by(bob, (*bob.prefix, *as_root))
 
     refused = bob("role", "grant", "release", "bob", environment=forged)
 
@@ -162,8 +173,7 @@ def test_a_catalog_in_a_folder_that_a_group_shares_is_the_groups_whatever_the_um
         "catalog.db-ballast": "0o770",
     }
     shared.done(shared.bob, "role", "grant", "administer", "ada", "--yes")
-    for suffix in ("-wal", "-shm"):  # as after a copy: whoever comes next makes them anew
-        shared.catalog.with_name(f"catalog.db{suffix}").unlink()
+    shared.catalog.with_name("catalog.db-shm").unlink()  # as after a copy: whoever comes next makes it anew
     for who in (shared.bob, shared.ada):
         shared.done(who, "role", "grant", "plan", "ada")
 

@@ -53,10 +53,12 @@ def copy(wiring: Wiring, url: str) -> None:
 
     Nothing is removed below a root until `artifactctl doctor --repair` has confirmed the new catalog on its machine.
     """
+    from artifactctl.domain.roles import Act
     from artifactctl.inventory.catalog_copy import move_catalog
     from artifactctl.report.catalog_copies import copy_lines, copy_payload
 
     old = wiring.catalog
+    old.require(Act.REPLACE_CATALOG, wiring.actor, wiring.now())
     wiring.dialogue.typed(f"Move {old.location}? It takes no more changes afterwards.", "move")
     moved = move_catalog(wiring.host, old, url, reason=wiring.choices.reason or "", acting=wiring.acting)
     wiring.output.answer(

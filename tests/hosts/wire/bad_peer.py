@@ -99,7 +99,7 @@ def main(way: str) -> None:
     os.write(1, b"\nartifactctl-ready 3.11.0\n")
     coming = sys.stdin.buffer
     coming.read(int(coming.readline()))
-    hello = {"protocol": PROTOCOL, "digest": packing.digest(), "python": "3.11.0", "process": os.getpid(), "user": 0}
+    hello = {"protocol": PROTOCOL, "digest": packing.digest(), "python": "3.11.0", "names": "utf8", "process": 1}
     send(Kind.HELLO, encoded(hello), request=0)
     FrameReader(lambda at_most: os.read(0, at_most)).next()
     WAYS[way]()
