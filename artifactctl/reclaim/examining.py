@@ -121,6 +121,12 @@ def _catalog_findings(workplace: Workplace, reading: Reading) -> Iterator[Findin
             what=f"the audit chain is broken: {proof.problem}", object="audit", remedy="artifactctl audit verify"
         )
     identity = reading.identity()
+    if identity.moved_to:
+        yield Finding(
+            what=f"it moved to {identity.moved_to} and takes no more changes here",
+            object="catalog",
+            remedy=f"artifactctl --catalog {identity.moved_to} doctor",
+        )
     if not identity.is_confirmed:
         yield Finding(
             what=f"it was restored from a backup (epoch {identity.epoch}) and is not confirmed: nothing is removed",

@@ -211,6 +211,7 @@ def test_a_catalog_moves_to_a_server_and_back_and_only_the_confirmed_one_acts(st
     unasked = stocked.run("catalog", "copy", empty_database)
     moved = stocked.run("catalog", "copy", empty_database, "--yes", "--json")
     late = stocked.run("hold", "add", "hs-old", "--reason", "for the paper")
+    old = stocked.run("doctor")
     unconfirmed = stocked.run("doctor", environment=there)
     confirmed = stocked.run("doctor", "--repair", "--yes", "--json", environment=there)
     epoch_there = epoch(stocked)
@@ -222,12 +223,13 @@ def test_a_catalog_moves_to_a_server_and_back_and_only_the_confirmed_one_acts(st
     assert (payload(moved)["epoch"], payload(moved)["confirmed"]) == (2, False)
     assert late.exit_code == 4
     assert "moved to postgresql://" in late.stderr
-    assert unconfirmed.exit_code == 3
+    assert (old.exit_code, unconfirmed.exit_code) == (3, 3)
+    assert "it moved to postgresql://" in old.stdout
     assert confirmed.exit_code == 0, confirmed.output
     assert (epoch_there, epoch(stocked)) == (2, 3)
     assert "artifactctl doctor --repair" in told.stdout
     assert "scratch/hs-old" in stocked.run("ls", environment=back).stdout
     assert payload(stocked.run("audit", "verify", "--json", environment=back))["ok"]
-    everything = "".join(done.output for done in (unasked, moved, late, unconfirmed, confirmed, told))
+    everything = "".join(done.output for done in (unasked, moved, late, old, unconfirmed, confirmed, told))
     assert PASSWORD not in everything
     assert quote(PASSWORD, safe="") not in everything
