@@ -102,6 +102,10 @@ SECTIONS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
                 f"{_FOLDER}.policy:policy",
                 "Check, test, show and compare the files that say what may go.",
             ),
+            "archive": (
+                f"{_FOLDER}.archive:archive",
+                "Copy an artifact to another root, and verify the copy by reading it back from there.",
+            ),
             "lease": (f"{_FOLDER}.lease:lease", "Say what is in use, so that nothing removes it meanwhile."),
         },
     ),
