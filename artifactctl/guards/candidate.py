@@ -93,8 +93,8 @@ class Candidate:
     `rebuilt_from_this` are artifacts without a live copy that would need this one to be built again.
     `planned_fingerprint` is None while planning. `offered_by` is the policy rule that offers it ("" when none does:
     `kept_because` is then the policy's sentence). `protect` is the one of the policy that covers it, `archived_by` the
-    rule that would archive it. What the rule asks for is asked again of what is on disk now: `required_successor`, and
-    `required_copies` verified ones that are left; neither where the operator named it.
+    rule that offers it if that is one that archives. What the rule asks for is asked again of what is on disk now:
+    `required_successor`, and `required_copies` verified ones that are left; neither where the operator named it.
     `attested`: a person stated, on record, who else can have files open on its volume, and all of those were asked; it
     permits a quarantine (open descriptors survive a rename), never a purge. `lineage_trusted` is false in a catalog
     that was rebuilt or restored, or that is an older copy of itself, and was not confirmed since; `clock_trusted` while

@@ -16,7 +16,7 @@ from artifactctl.inventory.kinship import (
     successor_of,
 )
 from artifactctl.inventory.mirrored_holds import MirroredHold, holds_nobody_knows
-from artifactctl.inventory.rulings import Ruling
+from artifactctl.inventory.rulings import Ruling, copies_wanted_by
 from artifactctl.inventory.writers import everybody_was_asked
 
 CLOCK_SLACK = timedelta(minutes=5)
@@ -109,7 +109,7 @@ def candidate_for(
         other_copies=tuple(r for r in artifact.replicas if r.replica_id != replica.replica_id and fresh.is_verified(r)),
         rebuilt_from_this=removed_children_of(reading, artifact, fresh=fresh),
         required_successor=None if choice.named else ruling.required_successor,
-        required_copies=0 if choice.named or rule is None else rule.require.min_copies,
+        required_copies=0 if choice.named or rule is None else copies_wanted_by(rule),
         quiet_time=ruling.quiet_time,
         lineage_trusted=trust.lineage,
         clock_trusted=trust.clock,
