@@ -12,7 +12,7 @@ from artifactctl.archiving.source import Source, examine, require_unchanged
 from artifactctl.archiving.work import ArchivingWork
 from artifactctl.catalog import Reading
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, Root
-from artifactctl.domain.audit import AuditAction
+from artifactctl.domain.audit import AuditAction, JsonValue
 from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.text import display_path
@@ -36,7 +36,8 @@ def archive_to_root(work: ArchivingWork, artifact: Artifact, replica: Replica, d
         copied = _copy(work, source, destination.root, operation, kept)
         if not copied.stopped:
             require_unchanged(work, source)
-            _put_in_place(work, source, destination, operation, copied)
+            seconds = work.elapsed_clock() - began_at
+            _put_in_place(work, source, destination, operation, copied, seconds=seconds)
     return CopyMade(
         name=artifact.name,
         source=source.target.absolute,
@@ -161,7 +162,9 @@ def _copy(work: ArchivingWork, source: Source, root: Root, operation: str, kept:
     return copied
 
 
-def _put_in_place(work: ArchivingWork, source: Source, destination: Target, operation: str, copied: Copied) -> None:
+def _put_in_place(
+    work: ArchivingWork, source: Source, destination: Target, operation: str, copied: Copied, *, seconds: float
+) -> None:
     host, root = work.host_of(destination.root), destination.root
     outcome = host.place_copy(root, operation)
     if outcome is not Placed.DONE:
@@ -176,9 +179,23 @@ def _put_in_place(work: ArchivingWork, source: Source, destination: Target, oper
         destination.relative,
         entries=source.entries,
         digests=copied.digests,
-        evidence={"operation": operation, "from_device": copied.from_device, "bytes": source.size_bytes},
+        evidence={
+            "operation": operation,
+            "from_device": copied.from_device,
+            "sent_bytes": copied.sent_bytes,
+            "seconds": round(seconds, 3),
+            **hosts_between(work, source.replica, destination.root),
+        },
     )
     host.take_copy_away(root, operation)
+
+
+def hosts_between(work: ArchivingWork, replica: Replica, root: Root | None) -> dict[str, JsonValue]:
+    """Return from which machine the bytes came, and whether they left it: `leave` measures by that."""
+    with work.catalog.reading() as reading:
+        known = reading.host(replica.root.host_id)
+    left = root is None or root.host_id != replica.root.host_id
+    return {"from_host": "" if known is None else known.name, "left_host": left}
 
 
 WHY_NOT: Mapping[Placed, str] = {

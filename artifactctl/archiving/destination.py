@@ -18,20 +18,27 @@ def is_url(word: str) -> bool:
     return "://" in word
 
 
-def destination_for(work: ArchivingWork, replica: Replica, word: str | None, *, here: bytes) -> Target:
-    """Return the place that `--to` names: a root (the same path below it), or a path below a root.
-
-    Without a word it is the only other root there is. UnfitDestination.
-    """
+def place_meant(work: ArchivingWork, word: str | None, *, here: bytes) -> Target | None:
+    """Return the root, or the place below one, that `--to` names; None when nothing was said."""
+    if word is None:
+        return None
     with work.catalog.reading() as reading:
         roots = roots_here(reading, work.host.identify())
-    if word is None:
-        return Target(root=_only_other(roots, replica), relative=replica.relative)
     named = next((root for root in roots if root.name == word), None)
-    if named is not None:
-        return Target(root=named, relative=replica.relative)
-    target = target_at(work.host, roots, _absolute(word, here))
-    return target if target.relative else Target(root=target.root, relative=replica.relative)
+    return Target(root=named, relative=b"") if named is not None else target_at(work.host, roots, _absolute(word, here))
+
+
+def destination_for(work: ArchivingWork, replica: Replica, meant: Target | None) -> Target:
+    """Return the place of the copy: where nothing else was said the same path, below the only other root there is.
+
+    UnfitDestination where there is none, or more than one.
+    """
+    if meant is not None and meant.relative:
+        return meant
+    with work.catalog.reading() as reading:
+        roots = roots_here(reading, work.host.identify())
+    root = meant.root if meant is not None else _only_other(roots, replica)
+    return Target(root=root, relative=replica.relative)
 
 
 def _absolute(word: str, here: bytes) -> bytes:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from artifactctl.archiving.failures import NotAsCatalogued, NotCopiable, SourceChanged
 from artifactctl.archiving.work import ArchivingWork
 from artifactctl.catalog import Reading
-from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState
+from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, Root
 from artifactctl.domain.contents import ContentLook
 from artifactctl.domain.errors import Refused
 from artifactctl.domain.identity import ManagedPath
@@ -66,8 +66,10 @@ def target_of(replica: Replica) -> ManagedPath:
     return ManagedPath(root=replica.root.path, relative=replica.relative)
 
 
-def source_of(reading: Reading, artifact: Artifact, host: Host, *, at: bytes = b"") -> Replica:
-    """Return the live copy to read: that at the path that was typed, else one that was verified if there is one.
+def source_of(
+    reading: Reading, artifact: Artifact, host: Host, *, at: bytes = b"", not_in: Root | None = None
+) -> Replica:
+    """Return the live copy to read: that at the path that was typed, else the oldest, if possible in another root.
 
     Refused when none is on this machine.
     """
@@ -79,7 +81,7 @@ def source_of(reading: Reading, artifact: Artifact, host: Host, *, at: bytes = b
             f"{artifact.name} has no live copy on this machine that could be read: it is {states}",
             remedy=f"artifactctl show {artifact.name}",
         )
-    return min(live, key=lambda r: (target_of(r).absolute != at, r.verified_level is None, r.replica_id))
+    return min(live, key=lambda r: (target_of(r).absolute != at, r.root == not_in, r.replica_id))
 
 
 def examine(work: ArchivingWork, artifact: Artifact, replica: Replica) -> Source:

@@ -40,19 +40,20 @@ def archiving_work(
 def carry_out_archive(wiring: Wiring, name: str, *, to: str | None, bandwidth_bytes: int | None) -> None:
     """Make the copy, say what it came to, and leave with the exit code."""
     from artifactctl.archiving.archive import archive_to_root
-    from artifactctl.archiving.destination import destination_for
+    from artifactctl.archiving.destination import destination_for, place_meant
     from artifactctl.archiving.source import source_of
     from artifactctl.inventory.finding import absolute, find_artifact
     from artifactctl.report.archive import copy_document, copy_payload
 
+    meant = place_meant(archiving_work(wiring), to, here=wiring.here)
     with wiring.catalog.reading() as reading:
         artifact = find_artifact(reading, name, here=wiring.here)
-        replica = source_of(reading, artifact, wiring.host, at=absolute(name, here=wiring.here))
+        typed = absolute(name, here=wiring.here)
+        replica = source_of(reading, artifact, wiring.host, at=typed, not_in=meant.root if meant else None)
     label = f"copying {artifact.name}"
     with stopping() as request, wiring.output.progress(replica.apparent_bytes, "bytes", label) as advance:
         work = archiving_work(wiring, should_stop=request, progress=advance, bandwidth_bytes=bandwidth_bytes)
-        destination = destination_for(work, replica, to, here=wiring.here)
-        made = archive_to_root(work, artifact, replica, destination)
+        made = archive_to_root(work, artifact, replica, destination_for(work, replica, meant))
     wiring.output.answer("archive", payload=lambda: copy_payload(made), text=lambda: copy_document(made))
     if not made.is_verified:
         raise SystemExit(int(stopped_exit_code(anything_changed=True)))

@@ -106,6 +106,11 @@ SECTIONS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
                 f"{_FOLDER}.archive:archive",
                 "Copy an artifact to another root, and verify the copy by reading it back from there.",
             ),
+            "leave": (
+                f"{_FOLDER}.leave:leave",
+                "Say what exists only on a machine, in which order to save it, and whether there is time; exits 3 "
+                "when not.",
+            ),
             "lease": (f"{_FOLDER}.lease:lease", "Say what is in use, so that nothing removes it meanwhile."),
         },
     ),

@@ -13,7 +13,7 @@ from typing import Any
 
 from artifactctl import audit
 from artifactctl.archiving.archive import archive_to_root
-from artifactctl.archiving.destination import destination_for
+from artifactctl.archiving.destination import destination_for, place_meant
 from artifactctl.archiving.source import source_of
 from artifactctl.archiving.work import ArchivingWork
 from artifactctl.catalog import Catalog, create_or_upgrade
@@ -54,10 +54,11 @@ class Ground:
 
     def archive(self, name: str = "hidden", to: str | None = "far", **options: Any) -> CopyMade:
         work = self.work(**options)
+        meant = place_meant(work, to, here=b"/")
+        artifact = self.known(name)
         with self.catalog.reading() as reading:
-            artifact = self.known(name)
-            replica = source_of(reading, artifact, self.host)
-        return archive_to_root(work, artifact, replica, destination_for(work, replica, to, here=b"/"))
+            replica = source_of(reading, artifact, self.host, not_in=meant.root if meant else None)
+        return archive_to_root(work, artifact, replica, destination_for(work, replica, meant))
 
     def known(self, name: str = "hidden") -> Artifact:
         with self.catalog.reading() as reading:
