@@ -61,15 +61,18 @@ def _only_other(roots: tuple[Root, ...], replica: Replica) -> Root:
     )
 
 
-def require_free(work: ArchivingWork, artifact: Artifact, replica: Replica, destination: Target) -> None:
-    """Refuse a place that is taken, that is part of something, or that lies in or around what is copied."""
+def require_free(work: ArchivingWork, artifact: Artifact, replica: Replica | None, destination: Target) -> None:
+    """Refuse a place that is taken, that is part of something, or that lies in or around what is copied.
+
+    `replica` None: what is copied lies in no root.
+    """
     host: Host = work.host_of(destination.root)
     place = ManagedPath(root=destination.root.path, relative=destination.relative)
     shown = display_path(place.absolute)
     require_recorded_volume(host, destination.root, catalog_id=work.catalog.lineage_id)
     require_in_charge(host, work.catalog, destination.root)
-    same_machine = destination.root.host_id == replica.root.host_id
-    if same_machine and _overlap(place.absolute, target_of(replica).absolute):
+    same_machine = replica is not None and destination.root.host_id == replica.root.host_id
+    if replica is not None and same_machine and _overlap(place.absolute, target_of(replica).absolute):
         raise UnfitDestination(f"{shown} is the original of {artifact.name}, or lies in or around it", remedy="--to")
     refuse_part_of_another(work.catalog, destination)
     _require_one_filesystem(host, destination)

@@ -46,7 +46,9 @@ def record_copy(
             remedy=f"find out who changed it; `artifactctl verify {name} --level digests` looks at all copies",
         )
     facts = {**evidence, "level": VerifyLevel.DIGESTS.value if is_proven else None}
-    return _record(work, name, root, relative, tree=seen.tree, digests=_of_all_names(entries, digests), facts=facts)
+    return _record(
+        work, name, root, relative, tree=seen.tree, digests=digests_of_all_names(entries, digests), facts=facts
+    )
 
 
 def _record(
@@ -83,7 +85,7 @@ def _record(
         if facts["level"] is not None:
             writing.set_verified(replica.replica_id, VerifyLevel.DIGESTS, tree.fingerprint, ok=True)
         writing.set_digests(artifact.artifact_id, digests.items())
-        writing.update_artifact(artifact.artifact_id, content_digest=_content_digest(digests))
+        writing.update_artifact(artifact.artifact_id, content_digest=content_digest_of(digests))
         entry = acting.entry(
             AuditAction.ARCHIVE_DONE,
             artifact=name,
@@ -110,7 +112,7 @@ def _comparable(entries: Iterable[CopyEntry]) -> list[tuple[object, ...]]:
     return found
 
 
-def _of_all_names(entries: Iterable[CopyEntry], digests: Mapping[bytes, str]) -> dict[bytes, bytes]:
+def digests_of_all_names(entries: Iterable[CopyEntry], digests: Mapping[bytes, str]) -> dict[bytes, bytes]:
     """Return the digest of every file, that of a further name of an inode from its first."""
     first: dict[int, bytes] = {}
     found: dict[bytes, bytes] = {}
@@ -121,7 +123,8 @@ def _of_all_names(entries: Iterable[CopyEntry], digests: Mapping[bytes, str]) ->
     return found
 
 
-def _content_digest(digests: Mapping[bytes, bytes]) -> str:
+def content_digest_of(digests: Mapping[bytes, bytes]) -> str:
+    """Return the content digest of an artifact by the digests of its files, as `verify` does."""
     content = hashlib.sha256()
     for relative, digest in digests.items():
         content.update(content_line(relative, digest))

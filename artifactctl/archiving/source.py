@@ -22,18 +22,16 @@ from artifactctl.inventory.writers import who_may_write
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
-    """A live copy and everything in it. `fingerprint` is that of the moment its entries were listed."""
+class Origin:
+    """What a copy is made from, and everything in it. `shown` says for a person where it is.
+
+    `fingerprint` tells it from what it may be later: a copy that was begun from another one is not gone on with.
+    """
 
     artifact: Artifact
-    replica: Replica
     entries: tuple[CopyEntry, ...]
     fingerprint: str
-
-    @property
-    def target(self) -> ManagedPath:
-        """Where it lies."""
-        return target_of(self.replica)
+    shown: str
 
     @property
     def is_directory(self) -> bool:
@@ -55,6 +53,18 @@ class Source:
     def size_bytes(self) -> int:
         """The bytes of its files, holes included, every inode once."""
         return sum(entry.size_bytes for entry in self.files)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source(Origin):
+    """A live copy; its fingerprint is that of the moment its entries were listed."""
+
+    replica: Replica
+
+    @property
+    def target(self) -> ManagedPath:
+        """Where it lies."""
+        return target_of(self.replica)
 
     def path_of(self, relative: bytes) -> bytes:
         """Return the absolute path of an entry."""
@@ -104,7 +114,13 @@ def examine(work: ArchivingWork, artifact: Artifact, replica: Replica) -> Source
             f"{artifact.name} is not as the catalog has it: {_described(drift)}",
             remedy=f"`artifactctl scan --accept {artifact.name}` lets the catalog follow what is there",
         )
-    return Source(artifact=artifact, replica=replica, entries=entries, fingerprint=before.fingerprint)
+    return Source(
+        artifact=artifact,
+        replica=replica,
+        entries=entries,
+        fingerprint=before.fingerprint,
+        shown=f"{work.acting().host}:{display_path(target_of(replica).absolute)}",
+    )
 
 
 def look(work: ArchivingWork, artifact: Artifact, replica: Replica) -> ContentLook:

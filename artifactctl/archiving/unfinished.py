@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from artifactctl import audit
-from artifactctl.archiving.archive import WHY_NOT, archiving_replica, take_away
+from artifactctl.archiving.making import WHY_NOT, archiving_replica, take_away
 from artifactctl.archiving.recording import record_copy
 from artifactctl.archiving.recovery import CopyAction, decide_copy
 from artifactctl.archiving.work import ArchivingWork

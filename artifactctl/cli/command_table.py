@@ -104,7 +104,12 @@ SECTIONS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
             ),
             "archive": (
                 f"{_FOLDER}.archive:archive",
-                "Copy an artifact to another root, and verify the copy by reading it back from there.",
+                "Copy an artifact to another root or an object store, and verify the copy by reading it back from "
+                "there.",
+            ),
+            "unarchive": (
+                f"{_FOLDER}.archive:unarchive",
+                "Bring an artifact back from another copy, byte for byte, and verify it by reading it back.",
             ),
             "leave": (
                 f"{_FOLDER}.leave:leave",

@@ -17,10 +17,9 @@ class Unprotected:
 
     def check(self, candidate: Candidate, observation: Observation) -> Evidence:
         """Return blocked with the reason that reviewers agreed to."""
-        del observation
         protect = candidate.protect
         to_be_archived = candidate.archived_by and not candidate.named_by_operator
-        if protect is None and to_be_archived and not candidate.other_copies:
+        if protect is None and to_be_archived and not candidate.copies_of_what_lies_there(observation):
             return Evidence(
                 guard=self.name,
                 verdict=Verdict.BLOCKED,

@@ -91,6 +91,8 @@ def candidate_for(
     )
     ids = tuple({item.artifact_id for item in around})
     rule = ruling.rule
+    archives = [copy for copy in reading.archives(artifact_ids=(artifact.artifact_id,)) if copy.is_verified]
+    doubts = [fresh.archive_doubts[copy.archive_id] for copy in archives if copy.archive_id in fresh.archive_doubts]
     return Candidate(
         artifact=artifact,
         replica=replica,
@@ -107,6 +109,8 @@ def candidate_for(
         recipe=recipe_of(reading, artifact, fresh=fresh),
         successor=successor_of(reading, artifact, fresh=fresh),
         other_copies=tuple(r for r in artifact.replicas if r.replica_id != replica.replica_id and fresh.is_verified(r)),
+        archives=tuple(copy for copy in archives if copy.archive_id in fresh.archives),
+        archive_doubt=doubts[0] if doubts else "",
         rebuilt_from_this=removed_children_of(reading, artifact, fresh=fresh),
         required_successor=None if choice.named else ruling.required_successor,
         required_copies=0 if choice.named or rule is None else copies_wanted_by(rule),

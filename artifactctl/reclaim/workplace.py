@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from artifactctl import audit
+from artifactctl.archiving.presence import archives_there
 from artifactctl.catalog import Catalog, Reading, Writing
+from artifactctl.domain.archives import ArchiveCopy
 from artifactctl.domain.artifacts import Artifact, Replica, Root
 from artifactctl.domain.audit import AuditAction, AuditEntry
 from artifactctl.domain.errors import Refused
@@ -57,7 +59,10 @@ class Workplace:
         Only what the proof needs is looked at (`Host.contents`).
         """
         wanted: dict[int, Replica] = {}
+        archives: dict[int, tuple[str, ArchiveCopy]] = {}
         for artifact, replica in subjects:
+            stored = reading.archives(artifact_ids=(artifact.artifact_id,))
+            archives.update({copy.archive_id: (artifact.name, copy) for copy in stored if copy.is_verified})
             wanted.update({r.replica_id: r for r in proofs_to_look_at(reading, artifact, replica)})
         hostname = self.host.identify().hostname
         prints, doubts = {}, {}
@@ -70,7 +75,8 @@ class Workplace:
                 doubts[replica_id] = doubt
             if not who_may_write(seen.writers):
                 prints[replica_id] = seen.fingerprint
-        return Freshness(fingerprints=prints, doubts=doubts)
+        there, archive_doubts = archives_there(archives.values(), catalog_id=self.catalog.lineage_id)
+        return Freshness(fingerprints=prints, doubts=doubts, archives=there, archive_doubts=archive_doubts)
 
 
 def record(

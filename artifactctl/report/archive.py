@@ -11,7 +11,7 @@ from artifactctl.report.tables import Document
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopyMade:
-    """One run of `archive`. `origin` is where the bytes were read back from: device, cache or unknown.
+    """One run of `archive`. `origin` is where the bytes were read back from: device, cache, store or unknown.
 
     `is_verified` false: it was stopped before the copy was complete. `same_volume`: both copies lie on one filesystem.
     """
@@ -36,6 +36,7 @@ class CopyMade:
 
 
 _ORIGINS = {
+    "store": "read back over the wire and hashed here",
     "device": "read back from the disk there and hashed there, the cache left out",
     "cache": "read back and hashed there, some of it from a cache that could not be dropped",
     "unknown": "read back and hashed there; the system does not tell whether from disk or cache",

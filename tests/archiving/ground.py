@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,8 @@ from artifactctl.inventory.registering import Statement, register
 from artifactctl.inventory.roots import add_root
 from artifactctl.report.archive import CopyMade
 
-NOON = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
+NOON = datetime.now(UTC) + timedelta(hours=1)
+"""When everything happens: after the files were made, whose times are real."""
 ACTOR = "alice@node-1"
 OLD_NS = 1_700_000_000_123_456_789
 

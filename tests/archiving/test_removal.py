@@ -8,7 +8,7 @@ import pytest
 from artifactctl.domain.artifacts import ReplicaState
 from artifactctl.domain.operations import StepOutcome
 from artifactctl.policy.ruleset import Action, Matcher, Policy, Rule
-from tests.archiving.ground import Ground, picture
+from tests.archiving.ground import NOON, Ground, picture
 from tests.archiving.removing import QUICK, carry_out, plan_for
 
 ARCHIVING = replace(QUICK, rules=(Rule(name="states", match=Matcher(names=("hidden",)), action=Action.ARCHIVE),))
@@ -41,6 +41,20 @@ def test_a_copy_that_was_written_to_since_counts_for_nothing(ground: Ground) -> 
     (refused,) = plan_for(ground, "near").refused
 
     assert {item.guard for item in refused.blocking} == {"recoverable"}
+
+
+def test_what_was_written_into_the_original_since_is_in_no_copy(ground: Ground) -> None:
+    ground.archive()
+    path = ground.at(ground.near, b"hidden/rows/data_1.bin")
+    with open(path, "r+b") as file:
+        file.write(b"other")
+    later = NOON.timestamp() + 60
+    os.utime(path, (later, later))
+
+    (refused,) = plan_for(ground, "near").refused
+
+    (said,) = [item for item in refused.blocking if item.guard == "recoverable"]
+    assert "it was written to after the copy on `far` was verified" in said.reason
 
 
 @pytest.mark.parametrize("policy", [ARCHIVING])
