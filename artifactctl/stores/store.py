@@ -139,10 +139,11 @@ class ObjectStore:
 
 
 def _options(url: str) -> dict[str, Any]:
-    """Let nothing be answered from what an earlier question was answered."""
+    """Let nothing be answered from what was answered before, and let nobody wait for ever."""
     options: dict[str, Any] = {"skip_instance_cache": True}
     if urlsplit(url).scheme in _S3:
-        options |= {"use_listings_cache": False, "default_cache_type": "none"}
+        deadlines = {"connect_timeout": 10, "read_timeout": 60, "retries": {"max_attempts": 4}}
+        options |= {"use_listings_cache": False, "default_cache_type": "none", "config_kwargs": deadlines}
     return options
 
 

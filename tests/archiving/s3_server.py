@@ -25,25 +25,32 @@ def s3_server() -> Iterator[str]:
         env={**os.environ, "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "PYTHONUNBUFFERED": "1"},
     )
     assert process.stdout is not None
-    try:
-        for line in process.stdout:
-            found = re.search(r"Running on (http://127\.0\.0\.1:\d+)", line)
-            if found:
-                threading.Thread(target=process.stdout.read, daemon=True).start()  # or its log fills the pipe
-                yield found[1]
-                return
-        raise AssertionError("the server ended before it said where it is")
-    finally:
-        process.terminate()
-        process.wait(timeout=20)
+    log = process.stdout
+    reader = threading.Thread(target=log.read)  # or its log fills the pipe
+    with process:
+        try:
+            found = next(filter(None, (re.search(r"Running on (http://127\.0\.0\.1:\d+)", line) for line in log)), None)
+            assert found is not None, "the server ended before it said where it is"
+            reader.start()
+            yield found[1]
+        finally:
+            process.terminate()
+            reader.join(timeout=20)
 
 
 class _Liar(BaseHTTPRequestHandler):
     """Says 200 to everything and keeps nothing."""
 
+    protocol_version = "HTTP/1.1"
+
     def _agree(self) -> None:
+        if "chunked" in self.headers.get("Transfer-Encoding", ""):
+            while size := int(self.rfile.readline().partition(b";")[0], 16):
+                self.rfile.read(size + 2)
         self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.close_connection = True
         self.send_response(200)
+        self.send_header("Connection", "close")
         self.send_header("ETag", '"d41d8cd98f00b204e9800998ecf8427e"')
         self.send_header("Content-Length", "0")
         self.end_headers()
