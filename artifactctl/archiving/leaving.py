@@ -34,6 +34,7 @@ def leaving_plan(
         artifact.name
         for artifact in artifacts
         if any(r.state is ReplicaState.LIVE and r.root.host_id != machine.host_id for r in artifact.replicas)
+        or any(copy.is_verified for copy in reading.archives(artifact_ids=(artifact.artifact_id,)))
     )
     hosts = {known.host_id: known.name for known in reading.hosts()}
     belongings = [_belonging(reading, artifact, machine, hosts) for artifact in here]
@@ -63,7 +64,7 @@ def _belonging(reading: Reading, artifact: Artifact, machine: KnownHost, hosts: 
         kind=artifact.kind.value,
         path=replica.root.path + b"/" + replica.relative,
         size_bytes=replica.apparent_bytes,
-        copies_elsewhere=_copies_elsewhere(artifact, machine, hosts),
+        copies_elsewhere=_copies_elsewhere(reading, artifact, machine, hosts),
         inputs=_inputs(reading, artifact),
         needs=tuple(
             parent.name
@@ -76,12 +77,22 @@ def _belonging(reading: Reading, artifact: Artifact, machine: KnownHost, hosts: 
     )
 
 
-def _copies_elsewhere(artifact: Artifact, machine: KnownHost, hosts: dict[int, str]) -> tuple[str, ...]:
-    return tuple(
+def _copies_elsewhere(
+    reading: Reading, artifact: Artifact, machine: KnownHost, hosts: dict[int, str]
+) -> tuple[str, ...]:
+    """Return where verified copies of the artifact are, as they were recorded."""
+    copies = (
         f"on {hosts[r.root.host_id]}, in `{r.root.name}`"
         for r in artifact.replicas
         if r.root.host_id != machine.host_id and _is_verified(r)
     )
+    here = {r.fingerprint for r in artifact.replicas if _lies_on(r, machine)}
+    archives = (
+        f"at {copy.url}"
+        for copy in reading.archives(artifact_ids=(artifact.artifact_id,))
+        if copy.is_verified and copy.source_fingerprint in here
+    )
+    return (*copies, *archives)
 
 
 def _is_verified(replica: Replica) -> bool:

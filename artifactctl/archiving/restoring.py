@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from artifactctl.archiving.archive import archive_to_root
 from artifactctl.archiving.destination import require_free
@@ -82,7 +82,8 @@ def old_place(work: ArchivingWork, artifact: Artifact) -> Target:
 def restore(work: ArchivingWork, origin: Restorable, destination: Target) -> CopyMade:
     """Bring the artifact back to a free place; it is live and verified there when this returns, unless it stopped."""
     if origin.replica is not None:
-        return archive_to_root(work, origin.artifact, origin.replica, destination)
+        made = archive_to_root(work, origin.artifact, origin.replica, destination)
+        return replace(made, is_restored=True)
     assert origin.archive is not None
     return _download(work, origin.artifact, origin.archive, destination)
 
@@ -115,6 +116,7 @@ def _download(work: ArchivingWork, artifact: Artifact, archive: ArchiveCopy, des
         seconds=seconds,
         origin=origin_of(copied.from_device),
         is_verified=not copied.stopped,
+        is_restored=True,
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 
 from artifactctl import audit
 from artifactctl.archiving.making import WHY_NOT, archiving_replica, take_away
@@ -160,3 +161,19 @@ def _change(work: ArchivingWork, replica: Replica, to: ReplicaState, name: str, 
         path = replica.root.path + b"/" + replica.relative
         entry = acting.entry(AuditAction.ARCHIVE_ABANDON, artifact=name, path=path, reason=why)
         audit.append(writing.connection, entry)
+
+
+def upload_findings(reading: Reading, *, now: datetime) -> Iterator[Finding]:
+    """Yield the copies to object stores that were begun and that nobody is at right now."""
+    for copy in reading.archives():
+        if copy.state is not ReplicaState.ARCHIVING or reading.leases(now, artifact_ids=(copy.artifact_id,)):
+            continue
+        artifact = reading.artifact_by_id(copy.artifact_id)
+        if artifact is not None:
+            codec = "" if copy.codec == "raw" else f" --codec {copy.codec}"
+            yield Finding(
+                what=f"a copy of it to {copy.url} was begun at {copy.begun_at:%Y-%m-%d %H:%M} UTC and is not complete; "
+                "nothing of it counts",
+                object=artifact.name,
+                remedy=f"artifactctl archive {artifact.name} --to {copy.url}{codec}",
+            )

@@ -16,6 +16,7 @@ from artifactctl.catalog import versions
 from artifactctl.catalog.engine import connect, explain
 from artifactctl.catalog.failures import CatalogDamaged, CopyFailed
 from artifactctl.catalog.filesystem import prepare_files
+from artifactctl.catalog.gate import OPEN
 from artifactctl.catalog.identity_changes import note_change
 from artifactctl.catalog.location import Location, parse_location, sqlite_address
 from artifactctl.catalog.reading import Reading
@@ -30,7 +31,9 @@ def file_of(location: str) -> Path:
     where = parse_location(location)
     if where.path is None:
         raise UsageError(
-            f"{where.shown} is on a server, which has its own way to be backed up", remedy="pg_dump, pg_restore"
+            f"{where.shown} is on a server: a backup is put into another, empty database there, never over this one",
+            remedy="createdb --encoding=UTF8 NAME; then, with a copy of the backup: artifactctl --catalog COPY catalog"
+            " copy postgresql://.../NAME; or pg_restore of what pg_dump wrote",
         )
     return where.path
 
@@ -93,7 +96,7 @@ def changing_copy(copy: Path, *, actor: str, now: datetime) -> Iterator[Writing]
     try:
         with engines.writers.begin() as connection:
             note_change(connection, now)
-            yield Writing(connection, actor=actor, now=now)
+            yield Writing(connection, actor=actor, now=now, gate=OPEN)
     finally:
         engines.dispose()
     _without_log(copy)

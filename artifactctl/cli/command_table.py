@@ -18,6 +18,7 @@ SECTIONS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
             ),
             "init": (f"{_FOLDER}.init:init", "Create or upgrade the catalog."),
             "root": (f"{_FOLDER}.root:root", "Say below which folders artifactctl may act."),
+            "host": (f"{_FOLDER}.host:host", "Say which other machines there are, and how they are."),
             "completion": (f"{_FOLDER}.completion:completion", "Print the completion script for a shell."),
         },
     ),
@@ -117,6 +118,7 @@ SECTIONS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
                 "when not.",
             ),
             "lease": (f"{_FOLDER}.lease:lease", "Say what is in use, so that nothing removes it meanwhile."),
+            "role": (f"{_FOLDER}.role:role", "Say who may do what; without any role everybody may do everything."),
         },
     ),
     (
@@ -128,7 +130,7 @@ SECTIONS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
             ),
             "catalog": (
                 f"{_FOLDER}.catalog:catalog",
-                "Back the catalog up, put a backup in its place, or export what it knows.",
+                "Back the catalog up, put a backup in its place, move it, or export what it knows.",
             ),
             "audit": (f"{_FOLDER}.audit:audit", "Ask what happened, and prove that nobody changed the answer."),
             "report": (

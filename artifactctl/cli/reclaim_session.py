@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -150,6 +151,8 @@ class ReclaimSession:
 
     def show(self, *, out: bytes | None, every_guard: bool) -> None:
         """Print the plan, save it where asked, and end with 4 when nothing in it may go."""
+        from artifactctl.reclaim.approving import record_plan
+
         plan = self._plan()
         if out is not None and self._adoption is not None:
             raise UsageError(
@@ -157,6 +160,7 @@ class ReclaimSession:
                 remedy="register it first (`artifactctl root add`, `artifactctl scan`), or leave --out away",
             )
         if out is not None and plan.steps:
+            record_plan(self._work.catalog, plan, acting=self._wiring.acting)
             self._save(plan, out)
         self._print(plan, every_guard=every_guard)
         if out is not None and not plan.steps:
@@ -183,25 +187,37 @@ class ReclaimSession:
         self._print_unless_json(plan, every_guard=every_guard)
         if not plan.steps:
             self._refuse(plan)
+        self._require_roles(plan)
         self._require_approval(plan)
         reason = self._wish.waiver_reason or self._wiring.dialogue.reason("Why may it go?", then_confirmed=True)
         confirm(self._wiring, plan)
         final = self._register_and_plan_again(plan)
         carry_out(self._wiring, lambda work: self._apply(work, final, reason=reason), named=self._policy)
 
+    def _require_roles(self, plan: "ReclaimPlan") -> None:
+        """Refuse before anything is asked whoever may not do this; the engine asks again in its transactions."""
+        from artifactctl.domain.roles import Act
+        from artifactctl.reclaim.applicability import acts_of
+
+        catalog = self._wiring.catalog_if_any
+        if catalog is not None:
+            for act in (Act.PLAN, *acts_of(plan)):
+                catalog.require(act, self._wiring.actor, self._wiring.now(), about=f"plan {plan.digest[:12]}")
+
     def _require_approval(self, plan: "ReclaimPlan") -> None:
         """Refuse a plan that somebody else must approve and nobody has, with the commands that lead there."""
-        from artifactctl.reclaim.consent import approval_by_another, missing_approval
+        from artifactctl.reclaim.consent import ApprovalMissing, able_to_approve, approval_by_another
 
         if not plan.needs_approval:
             return
         with self._work.catalog.reading() as reading:
             if approval_by_another(reading, plan) is not None:
                 return
+            able = able_to_approve(reading)
         same = self._wanted.retyped(reason=self._reason, catalog=self._wiring.choices.catalog)
         saving = f"{same} --out plan.json"
         approving = ('artifactctl approve plan.json --reason "..."', "artifactctl apply plan.json")
-        raise missing_approval(plan, plan.needs_approval, commands=(saving, *approving))
+        raise ApprovalMissing(plan, plan.needs_approval, able=able, commands=(saving, *approving))
 
     def _apply(self, work: "Workplace", plan: "ReclaimPlan", *, reason: str) -> "OperationResult":
         """Carry the plan out; whatever was named and is refused counts as a refused step."""
@@ -266,7 +282,11 @@ class ReclaimSession:
         from artifactctl.reclaim.planfile import plan_to_json
 
         save_text(out, json.dumps(plan_to_json(plan), indent=2) + "\n")
-        self._wiring.output.note(f"saved; `artifactctl apply {os.fsdecode(out)}` carries it out within 24 h")
+        file = shlex.quote(os.fsdecode(out))
+        then = f"`artifactctl apply {file}` carries it out within 24 h"
+        if plan.needs_approval:
+            then = f'somebody else approves it (`artifactctl approve {file} --reason "..."`), then {then}'
+        self._wiring.output.note(f"saved; {then}")
 
 
 def _targets(plan: "ReclaimPlan") -> list[tuple[object, ...]]:

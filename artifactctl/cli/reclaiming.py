@@ -10,6 +10,7 @@ from artifactctl.cli.interrupt import stopping
 from artifactctl.cli.policy_choice import policy_for
 from artifactctl.cli.wiring import Wiring
 from artifactctl.domain.errors import UsageError
+from artifactctl.domain.verdicts import Verdict
 
 if TYPE_CHECKING:
     from artifactctl.catalog import Catalog
@@ -45,6 +46,7 @@ def workplace_of(
         host=host or wiring.host,
         policy=policy or policy_for(wiring, named),
         policy_files=named,
+        clients=wiring.clients,
         actor=wiring.actor,
         clock=wiring.now,
         new_operation=lambda: f"{wiring.now():%Y%m%d}-{secrets.token_hex(4)}",
@@ -75,14 +77,14 @@ def check_plan(wiring: Wiring, plan: "ReclaimPlan", path: bytes, *, resume: bool
     import shlex
 
     from artifactctl.reclaim.applicability import check_applicable
-    from artifactctl.reclaim.consent import ApprovalMissing, missing_approval
+    from artifactctl.reclaim.consent import ApprovalMissing
 
     file = shlex.quote(os.fsdecode(path))
     try:
         check_applicable(workplace_of(wiring, named=plan.policy_files), plan, resume=resume)
     except ApprovalMissing as missing:
         commands = (f'artifactctl approve {file} --reason "..."', f"artifactctl apply {file}")
-        raise missing_approval(plan, missing.reasons, commands=commands) from None
+        raise ApprovalMissing(plan, missing.reasons, able=missing.able, commands=commands) from None
 
 
 def carry_out(
@@ -139,10 +141,14 @@ class Negotiation:
         )
 
     def offer_purge(self, plan: "ReclaimPlan") -> "Wish | None":
-        """Return the wish with `purge_now` when the volume is nearly full and the person wants that."""
+        """Return the wish with `purge_now` when the volume is nearly full and the person wants that.
+
+        What goes on a statement about other machines cannot be purged at once: it is not offered.
+        """
         usage = self.wiring.host.usage(plan.mount)
         full = 1 - usage.available_bytes / max(usage.size_bytes, 1)
-        if plan.purge_now or full < FULL_ENOUGH_TO_PURGE or not self.wiring.dialogue.has_terminal:
+        attested = any(e.verdict is Verdict.ATTESTED for step in plan.steps for e in step.evidence)
+        if plan.purge_now or attested or full < FULL_ENOUGH_TO_PURGE or not self.wiring.dialogue.has_terminal:
             return None
         question = f"The volume is {full:.0%} full and a quarantine frees nothing. Purge at once, without a way back?"
         return replace(self.wish, purge_now=True) if self.wiring.dialogue.agrees(question) else None

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from artifactctl.cli.clock import Clock, SystemClock
-from artifactctl.configuration.account import stand_in_machine_id
+from artifactctl.configuration.account import account_here, stand_in_machine_id
+from artifactctl.domain.accounts import Account
 from artifactctl.hosts.protocol import Host
 
 
@@ -18,13 +19,26 @@ def this_machine(environment: Mapping[str, str]) -> Host:
     return LocalHost(stand_in_machine_id=stand_in_machine_id(environment))
 
 
+def account_of_this_process(environment: Mapping[str, str], host: str) -> Account:
+    """Return the account that the operating system says this process has."""
+    return account_here(environment, host=host)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """The world of one invocation. `make_host` is called once, with the environment, when the machine is needed."""
+    """The world of one invocation. `make_host` is called once, with the environment, when the machine is needed.
+
+    `other_host` leads to another machine by its name, from any thread (None: no way to any is known); all of them
+    together may take `other_host_seconds` for an answer (None: the usual time).
+    `ask_account` says who acts, from the environment and the machine's name.
+    """
 
     clock: Clock = field(default_factory=SystemClock)
     make_host: Callable[[Mapping[str, str]], Host] = this_machine
+    other_host: Callable[[str], Host] | None = None
+    other_host_seconds: float | None = None
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    ask_account: Callable[[Mapping[str, str], str], Account] = account_of_this_process
     working_directory: Path = field(default_factory=lambda: Path(os.getcwd()))
 
 

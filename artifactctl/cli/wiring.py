@@ -20,8 +20,11 @@ if TYPE_CHECKING:
     from artifactctl.configuration.limits import SafetyLimits
     from artifactctl.configuration.location import CatalogLocation
     from artifactctl.configuration.settings import Settings
+    from artifactctl.domain.accounts import Account
     from artifactctl.hosts.protocol import Host
     from artifactctl.inventory.acting import Acting
+    from artifactctl.inventory.clients import Clients
+    from artifactctl.inventory.doorkeeping import Doorkeeper
 
 
 class Wiring:
@@ -96,7 +99,7 @@ class Wiring:
         """Open the catalog as it is; CatalogMissing, CatalogOutdated and the like as they are found."""
         from artifactctl.catalog import open_catalog
 
-        return self.closing(open_catalog(self.location.location, now=self.now()))
+        return self.closing(open_catalog(self.location.location, now=self.now(), doorkeeper=self.doorkeeper))
 
     def closing(self, catalog: "Catalog") -> "Catalog":
         """Close the catalog when the command ends; what it changed is noted in the roots before."""
@@ -147,11 +150,31 @@ class Wiring:
         return self.surroundings.make_host(self.surroundings.environment)
 
     @cached_property
+    def clients(self) -> "Clients":
+        """The other machines that mount volumes of this one."""
+        from artifactctl.inventory.clients import DEADLINE_SECONDS, Clients, from_table
+
+        around = self.surroundings
+        return Clients(
+            connect=around.other_host or from_table({}), deadline_seconds=around.other_host_seconds or DEADLINE_SECONDS
+        )
+
+    @cached_property
     def actor(self) -> str:
         """Who acts, as it stands in the audit log: `login@host`."""
-        from artifactctl.configuration.account import login_name
+        return self.account.actor
 
-        return f"{login_name(self.surroundings.environment)}@{self.host.identify().hostname}"
+    @cached_property
+    def account(self) -> "Account":
+        """The account that acts."""
+        return self.surroundings.ask_account(self.surroundings.environment, self.host.identify().hostname)
+
+    @cached_property
+    def doorkeeper(self) -> "Doorkeeper":
+        """What tells a catalog who has it open."""
+        from artifactctl.inventory.doorkeeping import Doorkeeper
+
+        return Doorkeeper(lambda: self.account)
 
     def now(self) -> datetime:
         """Return the present instant."""

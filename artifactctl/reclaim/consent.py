@@ -1,15 +1,18 @@
 """Whether a plan still keeps to the limits when it is applied, and whether whoever must agree to it has.
 
-Approval by a second person is a speed bump where several people share one account, not security: who approves is the
-name that the account gives.
+Approval by a second person is by another account: who shares the planner's account, or stands behind root with the
+planner's name, is no second person. In a catalog that is a file it is a speed bump, not security: whoever can write the
+file can write an approval. A database server knows who logged in.
 """
 
 from collections.abc import Sequence
 
 from artifactctl.catalog import Catalog, Reading
+from artifactctl.domain.accounts import is_another
 from artifactctl.domain.errors import Refused
 from artifactctl.domain.ledger import Approval
 from artifactctl.domain.plans import ReclaimPlan
+from artifactctl.domain.roles import Role
 from artifactctl.policy.capping import Load, caps_on, taken_by
 from artifactctl.reclaim.bounds import why_approval
 from artifactctl.reclaim.recent import past_of
@@ -22,9 +25,23 @@ class CapExceeded(Refused):
 
 
 class ApprovalMissing(Refused):
-    """Somebody other than the planner must approve the plan, for these reasons, and nobody has."""
+    """Somebody other than the planner must approve the plan, for these reasons, and nobody has.
 
-    reasons: tuple[str, ...] = ()
+    `able` are those who have the role, () where no role is in force. `commands` are what to type, by default for a plan
+    in `PLAN.json`.
+    """
+
+    def __init__(
+        self, plan: ReclaimPlan, reasons: Sequence[str], *, able: Sequence[str] = (), commands: Sequence[str] = ()
+    ) -> None:
+        typed = commands or ('artifactctl approve PLAN.json --reason "..."', "artifactctl apply PLAN.json")
+        who = f"somebody else who may ({', '.join(able)})" if able else "somebody else"
+        super().__init__(
+            f"plan {plan.digest[:12]} needs the approval of somebody other than {plan.actor}: {'; '.join(reasons)}",
+            remedy=f"{who} approves it, then it can be applied: " + ", then ".join(f"`{each}`" for each in typed),
+        )
+        self.reasons = tuple(reasons)
+        self.able = tuple(able)
 
 
 def check_limits(workplace: Workplace, plan: ReclaimPlan, left: Sequence[int]) -> None:
@@ -40,19 +57,12 @@ def check_limits(workplace: Workplace, plan: ReclaimPlan, left: Sequence[int]) -
         everything = taken_by(_loads(plan, range(len(plan.steps))))
         reasons = why_approval(everything, workplace.policy.limits, past.last_runs)
         if reasons and approval_by_another(reading, plan) is None:
-            raise missing_approval(plan, reasons)
+            raise ApprovalMissing(plan, reasons, able=able_to_approve(reading))
 
 
-def missing_approval(plan: ReclaimPlan, reasons: Sequence[str], *, commands: Sequence[str] = ()) -> ApprovalMissing:
-    """Return the refusal with what to type next: by default for a plan in `PLAN.json`."""
-    typed = commands or ('artifactctl approve PLAN.json --reason "..."', "artifactctl apply PLAN.json")
-    missing = ApprovalMissing(
-        f"plan {plan.digest[:12]} needs the approval of somebody other than {plan.actor}: {'; '.join(reasons)}",
-        remedy="somebody else approves it, then it can be applied: "
-        + ", then ".join(f"`{command}`" for command in typed),
-    )
-    missing.reasons = tuple(reasons)
-    return missing
+def able_to_approve(reading: Reading) -> tuple[str, ...]:
+    """Return to whom the role was granted, () where no role is in force."""
+    return tuple(dict.fromkeys(str(grant.subject) for grant in reading.grants() if grant.role is Role.APPROVE))
 
 
 def approval_of(catalog: Catalog, plan: ReclaimPlan) -> Approval | None:
@@ -63,8 +73,18 @@ def approval_of(catalog: Catalog, plan: ReclaimPlan) -> Approval | None:
 
 
 def approval_by_another(reading: Reading, plan: ReclaimPlan) -> Approval | None:
-    """Return the newest consent to exactly this plan by somebody other than the planner."""
-    return next((item for item in reversed(reading.approvals(plan.digest)) if item.actor != plan.actor), None)
+    """Return the newest consent to exactly this plan by somebody who is surely not its planner.
+
+    The planner is who the catalog saw saving the plan: what the file says can be edited, and is not in the digest. A
+    plan that nobody put their name to is approved by nobody.
+    """
+    saved = reading.plan(plan.digest)
+    if saved is None or saved.planner is None:
+        return None
+    planner = saved.planner
+    return next(
+        (item for item in reversed(reading.approvals(plan.digest)) if is_another(item.signature, planner)), None
+    )
 
 
 def _loads(plan: ReclaimPlan, indexes: Sequence[int]) -> list[Load]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from artifactctl import audit
-from artifactctl.archiving.unfinished import copy_findings, repair_copies
+from artifactctl.archiving.unfinished import copy_findings, repair_copies, upload_findings
 from artifactctl.archiving.work import ArchivingWork
 from artifactctl.catalog import Reading
 from artifactctl.domain.artifacts import ReplicaState, Root
@@ -41,6 +41,7 @@ def examine(workplace: Workplace) -> tuple[Finding, ...]:
     with workplace.catalog.reading() as reading:
         roots = reading.roots()
         findings = [*_catalog_findings(workplace, reading), *_reviews_due(workplace, reading)]
+        findings += upload_findings(reading, now=workplace.clock())
         reachable = []
         for root in roots:
             problem = _root_problem(workplace, root)
@@ -50,7 +51,7 @@ def examine(workplace: Workplace) -> tuple[Finding, ...]:
                 findings.append(problem)
         for root in reachable:
             findings += _missing(workplace, reading, root)
-    for root in reachable:
+    for root in [each for each in reachable if each.is_marked]:
         findings += [*_read_only(workplace, root), *_operations(workplace, root), *_holds(workplace, root)]
         findings += _copies(workplace, root)
     return (*findings, *_deleted_but_open(workplace, reachable), *_policy_problem(workplace))
@@ -67,7 +68,7 @@ def _policy_problem(workplace: Workplace) -> tuple[Finding, ...]:
 def repair(workplace: Workplace) -> tuple[str, ...]:
     """Finish every unfinished operation on every reachable root; returns one sentence for each that came to its end."""
     with workplace.catalog.reading() as reading:
-        roots = [root for root in reading.roots() if _root_problem(workplace, root) is None]
+        roots = [root for root in reading.roots() if root.is_marked and _root_problem(workplace, root) is None]
     done: list[str] = []
     for root in roots:
         done += repair_copies(archiving_at(workplace), root) if isinstance(workplace.host, CopyingHost) else ()
@@ -196,6 +197,8 @@ def _root_problem(workplace: Workplace, root: Root) -> Finding | None:
         if identity.filesystem_uuid != root.filesystem_uuid:
             what = f"{display_path(root.path)} is on filesystem {identity.filesystem_uuid}, not {root.filesystem_uuid}"
             return Finding(what=what, object=name, remedy="mount its volume")
+        if not root.is_marked:
+            return None
         marker = workplace.host.read_marker(root.path)
         if marker is None or marker.root_id != root.root_id:
             what = "its marker is missing" if marker is None else f"its marker names another root ({marker.name})"
@@ -277,7 +280,7 @@ def _unfinished(workplace: Workplace, root: Root, item: Unfinished) -> Finding:
 def lost(workplace: Workplace) -> tuple[Unfinished, ...]:
     """Return the operations whose content is nowhere: a person may confirm that, and `give_up` closes them."""
     with workplace.catalog.reading() as reading:
-        roots = [root for root in reading.roots() if _root_problem(workplace, root) is None]
+        roots = [root for root in reading.roots() if root.is_marked and _root_problem(workplace, root) is None]
     items = (item for root in roots for item in unfinished(workplace, root))
     return tuple(item for item in items if item.step.action is Action.GIVE_UP_LOST)
 

@@ -1,7 +1,7 @@
 """What the acting half of the engine works with: catalog, machine, policy, clock, and somebody who listens."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from artifactctl import audit
@@ -9,14 +9,20 @@ from artifactctl.archiving.presence import archives_there
 from artifactctl.catalog import Catalog, Reading, Writing
 from artifactctl.domain.archives import ArchiveCopy
 from artifactctl.domain.artifacts import Artifact, Replica, Root
+from artifactctl.domain.attestation import Statement
 from artifactctl.domain.audit import AuditAction, AuditEntry
+from artifactctl.domain.contents import ContentLook
 from artifactctl.domain.errors import Refused
+from artifactctl.domain.observation import ClientLook, Observation
+from artifactctl.domain.roles import Act
 from artifactctl.domain.verdicts import Evidence
 from artifactctl.guards import Guard, standard_guards
 from artifactctl.hosts.protocol import Host, RootLock
+from artifactctl.inventory.attesting import statements_for
 from artifactctl.inventory.candidates import Trust, trust_here
+from artifactctl.inventory.clients import Clients
 from artifactctl.inventory.kinship import Freshness, proofs_to_look_at
-from artifactctl.inventory.writers import everybody_was_asked, who_may_write, why_it_may_change
+from artifactctl.inventory.writers import who_may_write, who_may_write_elsewhere, why_nobody_knows
 from artifactctl.policy.ruleset import Policy
 from artifactctl.reclaim.survey import CatalogStamp, look_at_proof
 from artifactctl.report.evidence import evidence_payload
@@ -29,7 +35,8 @@ CLEARANCE_LIFETIME = timedelta(minutes=5)
 class Workplace:
     """Everything an operation needs. `say` receives one sentence per event; `should_stop` is polled between steps.
 
-    `policy_files` are name and text of the policy files that were named for this run, which plans keep.
+    `policy_files` are name and text of the policy files that were named for this run, which plans keep. `clients` leads
+    to the other machines that mount a volume.
     """
 
     catalog: Catalog
@@ -43,11 +50,16 @@ class Workplace:
     progress: Callable[[int, int], None] | None = None
     guards: tuple[Guard, ...] = field(default_factory=standard_guards)
     policy_files: tuple[tuple[str, str], ...] = ()
+    clients: Clients = field(default_factory=Clients)
 
     @property
     def stamp(self) -> CatalogStamp:
         """Which catalog acts."""
         return CatalogStamp(lineage_id=self.catalog.lineage_id, epoch=self.catalog.epoch)
+
+    def require(self, act: Act, *, about: str = "") -> None:
+        """Refuse, audited, what takes a role that whoever acts does not have, before anything is done."""
+        self.catalog.require(act, self.actor, self.clock(), about=about)
 
     def trust(self, reading: Reading) -> Trust:
         """Return what can be relied on now."""
@@ -64,19 +76,39 @@ class Workplace:
             stored = reading.archives(artifact_ids=(artifact.artifact_id,))
             archives.update({copy.archive_id: (artifact.name, copy) for copy in stored if copy.is_verified})
             wanted.update({r.replica_id: r for r in proofs_to_look_at(reading, artifact, replica)})
-        hostname = self.host.identify().hostname
+        statements = statements_for(reading, self.host.identify())
         prints, doubts = {}, {}
         for replica_id, replica in wanted.items():
             seen = look_at_proof(self.host, reading, replica)
             if seen is None:
                 continue
-            doubt = why_it_may_change(seen.writers, attested=everybody_was_asked(replica.root, hostname))
+            statement = statements.get(replica.root.root_id)
+            elsewhere = self._writers_elsewhere(replica, seen, statement)
+            writing = who_may_write(seen.writers) or who_may_write_elsewhere(elsewhere)
+            doubt = writing or why_nobody_knows(seen.writers, statement, elsewhere)
             if doubt:
                 doubts[replica_id] = doubt
-            if not who_may_write(seen.writers):
+            if not writing:
                 prints[replica_id] = seen.fingerprint
         there, archive_doubts = archives_there(archives.values(), catalog_id=self.catalog.lineage_id)
         return Freshness(fingerprints=prints, doubts=doubts, archives=there, archive_doubts=archive_doubts)
+
+    def asked_everywhere(self, reading: Reading, root: Root, seen: Observation) -> Observation:
+        """Return the observation with what the other machines say that are stated to mount the root's volume."""
+        statement = statements_for(reading, self.host.identify()).get(root.root_id)
+        if statement is None or not statement.elsewhere or seen.tree is None:
+            return seen
+        catalog_id = self.catalog.lineage_id
+        return replace(seen, clients=self.clients.users_of(statement.elsewhere, root, seen, catalog_id=catalog_id))
+
+    def _writers_elsewhere(
+        self, replica: Replica, seen: ContentLook, statement: Statement | None
+    ) -> tuple[ClientLook, ...]:
+        if statement is None:
+            return ()
+        return self.clients.writers_to(
+            statement.elsewhere, replica.root, replica.relative, seen, catalog_id=self.catalog.lineage_id
+        )
 
 
 def record(

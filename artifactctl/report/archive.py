@@ -1,12 +1,14 @@
 """What a copy came to: how much, how fast, what was proven of it, and what may be done next."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from artifactctl.domain.text import display_path, shell_word
+from artifactctl.domain.archives import ArchiveCopy
+from artifactctl.domain.text import display_path, printable, shell_word
 from artifactctl.report.json_values import json_path
 from artifactctl.report.sizes import counted, format_bytes, format_rate
-from artifactctl.report.tables import Document
+from artifactctl.report.tables import Document, Table, columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,6 +16,7 @@ class CopyMade:
     """One run of `archive`. `origin` is where the bytes were read back from: device, cache, store or unknown.
 
     `is_verified` false: it was stopped before the copy was complete. `same_volume`: both copies lie on one filesystem.
+    `is_restored`: it was brought back to its place, and the copy it came from stays.
     """
 
     name: str
@@ -26,10 +29,14 @@ class CopyMade:
     origin: str
     is_verified: bool
     same_volume: bool = False
+    is_restored: bool = False
 
     @property
     def next_steps(self) -> tuple[str, ...]:
         """What to type next."""
+        if self.is_restored:
+            again = f"artifactctl unarchive {self.name} --to {shell_word(self.destination)}"
+            return () if self.is_verified else (again,)
         if self.is_verified:
             return (f"artifactctl reclaim {shell_word(self.source)} --dry-run",)
         return (f"artifactctl archive {self.name} --to {shell_word(self.destination)}",)
@@ -66,6 +73,8 @@ def copy_document(copy: CopyMade) -> Document:
         lines.append(f"{format_bytes(copy.sent_bytes)} at {format_rate(copy.sent_bytes / copy.seconds)}")
     if copy.same_volume:
         lines.append("both copies lie on one filesystem: what takes that takes both")
+    if copy.is_restored:
+        return [*lines, f"the copy that it came from stays at {display_path(copy.source)}"]
     lines += [f"the original stays at {display_path(copy.source)}; whether it may go now: {copy.next_steps[0]}"]
     return lines
 
@@ -85,4 +94,35 @@ def copy_payload(copy: CopyMade) -> dict[str, Any]:
         "read_back_from": copy.origin if copy.is_verified else None,
         "same_volume": copy.same_volume,
         "next_steps": list(copy.next_steps),
+    }
+
+
+def archive_table(copies: Sequence[ArchiveCopy]) -> Table:
+    """Return the copies of one artifact in object stores, with what was verified and when."""
+    rows = [
+        (
+            copy.state.value,
+            printable(copy.url),
+            format_bytes(copy.stored_bytes),
+            copy.codec,
+            f"digests {copy.verified_at:%Y-%m-%d}" if copy.verified_at is not None else "no",
+        )
+        for copy in copies
+    ]
+    return Table(columns=columns("archive", "url", ">stored", "codec", "verified"), rows=tuple(rows))
+
+
+def archive_payload(copy: ArchiveCopy) -> dict[str, Any]:
+    """Return one of them for scripts."""
+    return {
+        "archive": copy.archive_id,
+        "url": copy.url,
+        "state": copy.state.value,
+        "codec": copy.codec,
+        "files": copy.files,
+        "size_bytes": copy.size_bytes,
+        "stored_bytes": copy.stored_bytes,
+        "begun_at": copy.begun_at,
+        "verified_at": copy.verified_at,
+        "verified_level": "digests" if copy.is_verified else None,
     }

@@ -1,13 +1,13 @@
 """Copies of artifacts in object stores.
 
-Revision 0006, after 0002. Their rows stay, like those of every copy; what was read back of them is never changed.
+Revision 0006, after 0004. Their rows stay, like those of every copy; what was read back of them is never changed.
 """
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "0006"
-down_revision = "0002"
+down_revision = "0004"
 branch_labels = None
 depends_on = None
 

@@ -20,6 +20,8 @@ def two_roots(tmp_path: Path) -> Shop:
         assert shop.run("root", "add", str(tmp_path / name)).exit_code == 0
     (tmp_path / "near/dump").mkdir()
     (tmp_path / "near/dump/a.bin").write_bytes(os.urandom(100_000))
+    for made in ("near/dump/a.bin", "near/dump"):
+        os.utime(tmp_path / made, (1_700_000_000, 1_700_000_000))  # long before the shop's clock
     assert shop.run("register", str(tmp_path / "near/dump"), "--kind", "response_set", "--name", "dump").exit_code == 0
     return shop
 

@@ -77,6 +77,7 @@ def purge(wiring: Wiring, names: tuple[str, ...], *, expired: bool, dry_run: boo
             "operation", payload=lambda: {"operation": "", "steps": []}, text=lambda: ["Nothing is past its grace."]
         )
         raise SystemExit(int(ExitCode.DONE))
+    applying.check_may_purge(work, items)
     reason = wiring.choices.reason or "; ".join(dict.fromkeys(item.operation.reason for item in items))
     confirm_purge(wiring, items)
     carry_out(wiring, lambda workplace: applying.purge(workplace, items, reason=reason))

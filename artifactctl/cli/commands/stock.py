@@ -128,6 +128,7 @@ def verify(wiring: Wiring, names: tuple[str, ...], level: str, *, everything: bo
                 actor=wiring.actor,
                 level=VerifyLevel(level),
                 progress=advance,
+                clients=wiring.clients,
             )
         )
     wiring.output.answer("verify", payload=lambda: verify_payload(results), text=lambda: verify_document(results))

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from typing import Any, Dict, Iterable, Iterator, List, Optional
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence
 
 from artifactctl.hosts.probe import durable, places, subvolumes
 from artifactctl.hosts.probe.copy_source import CopyRow
@@ -56,8 +56,8 @@ def open_copy(root: RootFolder, operation: str) -> int:
         raise ProbeFailure(f"no copy {operation} was begun on this root", remedy="`artifactctl doctor`") from error
 
 
-def begin(root: RootFolder, note: Wire, rows: Iterable[CopyRow]) -> None:
-    """Make the folder of a copy; when it returns, the intent is on disk."""
+def begin(root: RootFolder, note: Wire, rows: Iterable[Sequence[Any]]) -> None:
+    """Make the folder of a copy whose entries have the fields of `CopyRow`; when it returns, the intent is on disk."""
     reached("copy:begun")
     folder = places.operation_folder(note["operation"])
     with closing(make_archiving(root)) as archiving_fd:
@@ -65,7 +65,7 @@ def begin(root: RootFolder, note: Wire, rows: Iterable[CopyRow]) -> None:
         durable.flush_folder(archiving_fd)
         reached("copy:folder-made")
         with closing(os.open(folder, _FOLDER, dir_fd=archiving_fd)) as folder_fd:
-            durable.replace_file(LISTING, folder_fd, _encoded(rows))
+            durable.replace_file(LISTING, folder_fd, _encoded(CopyRow(*row) for row in rows))
             reached("copy:listing-written")
             _write_json(folder_fd, places.NOTE, {"schema": SCHEMA, **note})
             reached("copy:noted")

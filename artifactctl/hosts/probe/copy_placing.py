@@ -83,10 +83,10 @@ def _is_locked(folder_fd: int) -> bool:
     return False
 
 
-def copied(root: RootFolder, operation: str) -> "Tuple[List[CopyRow], Dict[bytes, str]]":
-    """Return (what a copy has, the digests of its files that were read back)."""
+def copied(root: RootFolder, operation: str) -> "Tuple[List[CopyRow], List[Tuple[bytes, str]]]":
+    """Return (what a copy has, (path, digest) of its files that were read back)."""
     with closing(copy_folder.open_copy(root, operation)) as folder_fd:
-        return copy_folder.rows_in(folder_fd), copy_folder.done_in(folder_fd)
+        return copy_folder.rows_in(folder_fd), list(copy_folder.done_in(folder_fd).items())
 
 
 def _state(root: RootFolder, folder_fd: int, note: Wire) -> str:

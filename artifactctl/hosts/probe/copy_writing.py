@@ -58,9 +58,9 @@ def rows(token: str) -> List[CopyRow]:
     return writer_of(token).rows
 
 
-def done(token: str) -> Dict[bytes, str]:
-    """Return the digests of the files that are there and were read back."""
-    return writer_of(token).done()
+def done(token: str) -> List[Tuple[bytes, str]]:
+    """Return (path, digest) of the files that are there and were read back."""
+    return list(writer_of(token).done().items())
 
 
 def make_folders(token: str) -> None:
@@ -90,7 +90,7 @@ def read_back(token: str, relatives: List[bytes]) -> List[ReadBack]:
 
 def record(token: str, members: "List[Tuple[bytes, str]]") -> None:
     """Record files that were read back."""
-    writer_of(token).record(members)
+    writer_of(token).record((name, digest) for name, digest in members)
 
 
 def complete(token: str) -> None:
