@@ -127,6 +127,12 @@ def an_observation(**changes: Any) -> Observation:
     return Observation(**{**values, **changes})
 
 
+def a_verified_copy(**changes: Any) -> Replica:
+    """Return another copy, in another root, that was verified after everything was written."""
+    facts = {"replica_id": 2, "root": replace(ROOT, root_id="root-2", name="backup"), "verified_at": NOON}
+    return a_replica(**{**facts, **changes})
+
+
 def a_candidate(**changes: Any) -> Candidate:
     """A replica that was named, has another verified copy, and that nobody asked to keep."""
     values: dict[str, Any] = {
@@ -141,7 +147,7 @@ def a_candidate(**changes: Any) -> Candidate:
         "dependents": (),
         "recipe": None,
         "successor": None,
-        "other_copies": (a_replica(replica_id=2, root=replace(ROOT, root_id="root-2", name="backup")),),
+        "other_copies": (a_verified_copy(),),
         "rebuilt_from_this": (),
         "quiet_time": timedelta(minutes=15),
     }

@@ -6,6 +6,7 @@ from datetime import datetime
 from sqlalchemy import Connection, select
 
 from artifactctl.catalog import (
+    archive_records,
     artifact_queries,
     lineage_queries,
     member_queries,
@@ -20,6 +21,7 @@ from artifactctl.catalog import (
 from artifactctl.catalog.artifact_queries import BYTES_AT_PATH
 from artifactctl.catalog.mapping import to_identity
 from artifactctl.catalog.schema import catalog_identity
+from artifactctl.domain.archives import ArchiveCopy, ArchivedObject
 from artifactctl.domain.artifacts import (
     Artifact,
     ArtifactKind,
@@ -113,6 +115,14 @@ class Reading:
     def replica(self, replica_id: int) -> Replica | None:
         """Return one replica."""
         return artifact_queries.replica_by_id(self.connection, replica_id)
+
+    def archives(self, *, artifact_ids: Collection[int] | None = None) -> tuple[ArchiveCopy, ...]:
+        """Return the copies in object stores, of these artifacts or of all, oldest first."""
+        return archive_records.archives(self.connection, artifact_ids)
+
+    def archived_objects(self, archive_id: int) -> tuple[ArchivedObject, ...]:
+        """Return the members of such a copy that were read back, by number."""
+        return archive_records.objects(self.connection, archive_id)
 
     def names_like(self, text: str, *, limit: int = 20) -> tuple[str, ...]:
         """Return names that begin with the text, then those that contain it; if there are none, similar ones."""

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from artifactctl.catalog import (
+    archive_records,
     artifact_changes,
     identity_changes,
     lineage_changes,
@@ -25,6 +26,7 @@ from artifactctl.catalog.artifact_changes import Pairs
 from artifactctl.catalog.gate import Gate
 from artifactctl.catalog.members import Member
 from artifactctl.catalog.reading import Reading
+from artifactctl.domain.archives import ArchiveCopy, ArchivedObject
 from artifactctl.domain.artifacts import (
     Artifact,
     ArtifactKind,
@@ -295,6 +297,43 @@ class Writing(Reading):
     ) -> None:
         """Record a verification; a failed one takes away what an earlier one gave."""
         replica_changes.set_verified(self, replica_id, level, fingerprint, ok=ok, problems=problems, at=at or self.now)
+
+    def begin_archive(
+        self, artifact_id: int, url: str, *, codec: str, files: int, size_bytes: int, source_fingerprint: str
+    ) -> ArchiveCopy:
+        """Record a copy that is about to be made in an object store; it counts for nothing yet."""
+        facts = {
+            "artifact_id": artifact_id,
+            "url": url,
+            "codec": codec,
+            "files": files,
+            "size_bytes": size_bytes,
+            "source_fingerprint": source_fingerprint,
+        }
+        return archive_records.begin(self, facts)
+
+    def add_archived_objects(self, archive_id: int, added: Iterable[ArchivedObject]) -> None:
+        """Record members of such a copy that were read back."""
+        archive_records.add_objects(self, archive_id, added)
+
+    def finish_archive(
+        self, archive_id: int, *, stored_bytes: int, content_digest: str, manifest: str, fingerprint: str
+    ) -> ArchiveCopy:
+        """Call such a copy archived and verified; StateChanged when it is not being made any more."""
+        facts = {
+            "stored_bytes": stored_bytes,
+            "content_digest": content_digest,
+            "manifest": manifest,
+            "fingerprint": fingerprint,
+            "verified_at": self.now,
+        }
+        states = {"expected": ReplicaState.ARCHIVING, "to": ReplicaState.ARCHIVED}
+        return archive_records.change(self, archive_id, **states, facts=facts)
+
+    def abandon_archive(self, archive_id: int) -> ArchiveCopy:
+        """Record that nothing came of a copy that was being made."""
+        states = {"expected": ReplicaState.ARCHIVING, "to": ReplicaState.GONE}
+        return archive_records.change(self, archive_id, **states, facts={})
 
     def record_sighting(self, replica_id: int, summary: Mapping[str, Any], *, observed_at: datetime) -> None:
         """Record what an observation of a replica came to."""

@@ -103,6 +103,20 @@ SECTIONS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
                 f"{_FOLDER}.policy:policy",
                 "Check, test, show and compare the files that say what may go.",
             ),
+            "archive": (
+                f"{_FOLDER}.archive:archive",
+                "Copy an artifact to another root or an object store, and verify the copy by reading it back from "
+                "there.",
+            ),
+            "unarchive": (
+                f"{_FOLDER}.archive:unarchive",
+                "Bring an artifact back from another copy, byte for byte, and verify it by reading it back.",
+            ),
+            "leave": (
+                f"{_FOLDER}.leave:leave",
+                "Say what exists only on a machine, in which order to save it, and whether there is time; exits 3 "
+                "when not.",
+            ),
             "lease": (f"{_FOLDER}.lease:lease", "Say what is in use, so that nothing removes it meanwhile."),
             "role": (f"{_FOLDER}.role:role", "Say who may do what; without any role everybody may do everything."),
         },

@@ -43,6 +43,7 @@ class Quantity(_ParamType):
 
 SIZE = Quantity("size", "parse_size")
 DURATION = Quantity("duration", "parse_duration")
+RATE = Quantity("rate", "parse_rate")
 TOKENS = Quantity("tokens", "parse_tokens")
 PARAMETERS = Quantity("count", "parse_parameters")
 LAYERS = Quantity("layers", "parse_layers")

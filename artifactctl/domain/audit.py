@@ -68,6 +68,9 @@ class AuditAction(StrEnum):
     RESTORE_REFUSED = "restore.refused"  # the place was not free: it stays in quarantine
     PURGE_BEGIN = "purge.begin"  # cleared for good; from here only completion
     PURGE_DONE = "purge.done"  # its bytes are gone
+    ARCHIVE_BEGIN = "archive.begin"  # a copy of it is about to be made somewhere else
+    ARCHIVE_DONE = "archive.done"  # the copy was read back, is the same, and counts from now on
+    ARCHIVE_ABANDON = "archive.abandon"  # what was written of a copy was taken away again
     RECOVER_QUARANTINE = "recover.quarantine"  # an interrupted operation ended in quarantine
     RECOVER_KEEP = "recover.keep"  # the same, and its old path is taken
     RECOVER_RESTORE = "recover.restore"  # an interrupted operation ended at a live path

@@ -4,7 +4,17 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import ClassVar, Protocol
 
-from artifactctl.domain.artifacts import Artifact, ArtifactKind, Hold, Lease, LineageRole, Replica, Reservation
+from artifactctl.domain.archives import ArchiveCopy
+from artifactctl.domain.artifacts import (
+    Artifact,
+    ArtifactKind,
+    Hold,
+    Lease,
+    LineageRole,
+    Replica,
+    Reservation,
+    VerifyLevel,
+)
 from artifactctl.domain.attestation import Statement
 from artifactctl.domain.observation import Observation
 from artifactctl.domain.verdicts import Evidence
@@ -91,11 +101,13 @@ class Candidate:
 
     `leases`, `holds` and `reservations` are those on the artifact itself, on an artifact whose path lies above, and on
     one whose path lies below. `other_copies` are other live replicas verified since their last change.
-    `rebuilt_from_this` are artifacts without a live copy that would need this one to be built again.
+    `archives` are verified copies in object stores that were seen there just now, `archive_doubt` says why one that
+    there should be does not count. `rebuilt_from_this` are artifacts without a live copy that would need this one to be
+    built again.
     `planned_fingerprint` is None while planning. `offered_by` is the policy rule that offers it ("" when none does:
     `kept_because` is then the policy's sentence). `protect` is the one of the policy that covers it, `archived_by` the
-    rule that would archive it. What the rule asks for is asked again of what is on disk now: `required_successor`, and
-    `required_copies` verified ones that are left; neither where the operator named it.
+    rule that offers it if that is one that archives. What the rule asks for is asked again of what is on disk now:
+    `required_successor`, and `required_copies` verified ones that are left; neither where the operator named it.
     `statement` is what is on record about who else can have files open on its volume. What was set aside on it may not
     go before `purge_not_before` (None: that is past, or nothing is to be purged), and never at once
     (`purge_at_once`). `lineage_trusted` is false in a catalog that was rebuilt or restored, or that is an older copy
@@ -119,6 +131,8 @@ class Candidate:
     kept_because: str = ""
     protect: Protect | None = None
     archived_by: str = ""
+    archives: tuple[ArchiveCopy, ...] = ()
+    archive_doubt: str = ""
     required_successor: RequireSuccessor | None = None
     required_copies: int = 0
     lineage_trusted: bool = True
@@ -126,6 +140,26 @@ class Candidate:
     statement: Statement | None = None
     purge_not_before: datetime | None = None
     purge_at_once: bool = False
+
+    def copies_of_what_lies_there(self, observation: Observation) -> tuple[Replica | ArchiveCopy, ...]:
+        """Return the verified copies, in roots and in stores, of exactly the content that was observed.
+
+        What was written since a copy was verified is in no copy, though every file may have its old size: unless this
+        one was verified by its digests as it lies there, which all copies share.
+        """
+        tree = observation.tree
+        if tree is None:
+            return ()
+        here = self.replica
+        digests_hold = here.verified_level is VerifyLevel.DIGESTS and here.verified_fingerprint == tree.fingerprint
+        copies = [c for c in self.other_copies if digests_hold or (c.verified_at and tree.written_at <= c.verified_at)]
+        content = self.artifact.content_digest
+        archives = [
+            each
+            for each in self.archives
+            if each.source_fingerprint == tree.fingerprint or (digests_hold and each.content_digest == content != "")
+        ]
+        return (*copies, *archives)
 
     @property
     def goes_for_what_supersedes_it(self) -> bool:

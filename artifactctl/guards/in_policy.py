@@ -19,17 +19,16 @@ class InPolicy:
 
     def check(self, candidate: Candidate, observation: Observation) -> Evidence:
         """Return which of the two it was."""
-        del observation
         if candidate.named_by_operator:
             return self._clear("named by the operator", NAMED_BY_OPERATOR)
         if not candidate.offered_by:
             return self._blocked(candidate, candidate.kept_because or "no policy rule offers it and nobody named it")
-        if len(candidate.other_copies) < candidate.required_copies:
+        left = len(candidate.copies_of_what_lies_there(observation))
+        if left < candidate.required_copies:
             wanted = counted(candidate.required_copies, "verified copy", "verified copies")
             return self._blocked(
                 candidate,
-                f"the rule `{candidate.offered_by}` wants {wanted} to be left, and there would be "
-                f"{len(candidate.other_copies)}",
+                f"the rule `{candidate.offered_by}` wants {wanted} to be left, and there would be {left}",
             )
         return self._clear(f"offered by the rule `{candidate.offered_by}`", ("rule", candidate.offered_by))
 

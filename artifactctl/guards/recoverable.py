@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import ClassVar
 
+from artifactctl.domain.archives import ArchiveCopy
+from artifactctl.domain.artifacts import Replica
 from artifactctl.domain.observation import Observation
 from artifactctl.domain.verdicts import Evidence, Verdict
 from artifactctl.guards.candidate import Candidate, Recipe, Successor
@@ -31,9 +33,10 @@ class Recoverable:
         if only_from_this:
             names = first_of(only_from_this)
             return self._blocked(f"{names}, already removed, could be built again only from it", ("only_input", names))
-        if candidate.other_copies:
-            where = candidate.other_copies[0].root.name
-            return self._clear(f"another verified copy is on `{where}`", ("copy", where))
+        copies = candidate.copies_of_what_lies_there(observation)
+        if copies:
+            where = _where(copies[0])
+            return self._clear(f"another verified copy is {where}", ("copy", where))
         successor, new_content = candidate.successor, _new_content(candidate, observation)
         replaced = successor is not None and successor.living and successor.verified and not successor.in_same_plan
         if successor is not None and replaced and not new_content:
@@ -46,7 +49,7 @@ class Recoverable:
 
     def _why_not(self, candidate: Candidate, new_content: str) -> str:
         reasons = [*_about_successor(candidate.successor, new_content), *_about_recipe(candidate.recipe)]
-        return "nobody can rebuild it: " + "; ".join(reasons) + "; no other verified copy"
+        return "nobody can rebuild it: " + "; ".join(reasons) + f"; {_about_copies(candidate)}"
 
     def _clear(self, reason: str, fact: tuple[str, str]) -> Evidence:
         return Evidence(guard=self.name, verdict=Verdict.CLEAR, reason=reason, facts=(fact,))
@@ -59,6 +62,18 @@ class Recoverable:
             facts=(fact,),
             remedy='record its inputs with `artifactctl link`, or give it up: `--waive recoverable --reason "..."`',
         )
+
+
+def _where(copy: Replica | ArchiveCopy) -> str:
+    return f"at {copy.url}" if isinstance(copy, ArchiveCopy) else f"on `{copy.root.name}`"
+
+
+def _about_copies(candidate: Candidate) -> str:
+    """Return why no other copy makes it recoverable."""
+    others: tuple[Replica | ArchiveCopy, ...] = (*candidate.other_copies, *candidate.archives)
+    if others:
+        return f"it was written to after the copy {_where(others[0])} was verified"
+    return candidate.archive_doubt or "no other verified copy"
 
 
 def _about_successor(successor: Successor | None, new_content: str) -> Iterator[str]:

@@ -10,22 +10,22 @@ from artifactctl.guards.candidate import Candidate
 class Unprotected:
     """Blocks what a protect covers, or may cover where a fact it asks for is not known; at a purge as well.
 
-    Also what a rule would archive, unless somebody named it: an offer to archive is none to quarantine.
+    Also what a rule archives, unless somebody named it, until a verified copy of it is somewhere else.
     """
 
     name: ClassVar[str] = "unprotected"
 
     def check(self, candidate: Candidate, observation: Observation) -> Evidence:
         """Return blocked with the reason that reviewers agreed to."""
-        del observation
         protect = candidate.protect
-        if protect is None and candidate.archived_by and not candidate.named_by_operator:
+        to_be_archived = candidate.archived_by and not candidate.named_by_operator
+        if protect is None and to_be_archived and not candidate.copies_of_what_lies_there(observation):
             return Evidence(
                 guard=self.name,
                 verdict=Verdict.BLOCKED,
-                reason=f"the rule `{candidate.archived_by}` archives it, and archiving is not available yet",
+                reason=f"the rule `{candidate.archived_by}` archives it, and no verified copy is anywhere else yet",
                 facts=(("archive", candidate.archived_by),),
-                remedy=f"name it to set it aside instead: `artifactctl reclaim {candidate.artifact.name} --dry-run`",
+                remedy=f"make one: `artifactctl archive {candidate.artifact.name}`",
             )
         if protect is None:
             return Evidence(guard=self.name, verdict=Verdict.CLEAR, reason="no protect of the policy covers it")

@@ -4,6 +4,7 @@ from types import TracebackType
 from typing import Self
 
 from artifactctl.hosts.acts import Acts
+from artifactctl.hosts.copying import Copying
 from artifactctl.hosts.looks import Looks
 from artifactctl.hosts.processes import Processes
 from artifactctl.hosts.wire.asking import PROMPT_SECONDS, OverWire
@@ -12,8 +13,8 @@ from artifactctl.hosts.wire.conversation import Conversation
 from artifactctl.hosts.wire.greeting import Greeting, Manners, greet
 
 
-class RemoteHost(Looks, Acts):
-    """A machine behind a channel whose far end runs `wire.bootstrap.command()`: `Host` of the protocol.
+class RemoteHost(Looks, Acts, Copying):
+    """A machine behind a channel whose far end runs `wire.bootstrap.command()`: a `CopyingHost`.
 
     `machine` names it in messages. NoAgent when no agent can be started there. It is closed by `close`, or as a
     context manager; its locks go with it. A lost connection stays lost: connect anew, and ask the root's journal.
@@ -38,6 +39,7 @@ class RemoteHost(Looks, Acts):
         Looks.__init__(self, calls, stand_in_machine_id=stand_in_machine_id)
         Acts.__init__(self, calls)
         self.processes = Processes(calls)
+        Copying.__init__(self, calls)
 
     greeting: Greeting
     processes: Processes

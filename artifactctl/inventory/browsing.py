@@ -43,6 +43,7 @@ def portrait_of(reading: Reading, artifact: Artifact, *, now: datetime) -> Portr
         leases=reading.leases(now, artifact_ids=(key,)),
         runs=reading.runs(artifact_id=key),
         now=now,
+        archives=reading.archives(artifact_ids=(key,)),
     )
 
 

@@ -19,7 +19,7 @@ from artifactctl.inventory.kinship import (
     successor_of,
 )
 from artifactctl.inventory.mirrored_holds import MirroredHold, holds_nobody_knows
-from artifactctl.inventory.rulings import Ruling
+from artifactctl.inventory.rulings import Ruling, copies_wanted_by
 
 CLOCK_SLACK = timedelta(minutes=5)
 """How far this clock may be behind the catalog's last write before nothing expires any more."""
@@ -95,6 +95,8 @@ def candidate_for(
     )
     ids = tuple({item.artifact_id for item in around})
     rule = ruling.rule
+    archives = [copy for copy in reading.archives(artifact_ids=(artifact.artifact_id,)) if copy.is_verified]
+    doubts = [fresh.archive_doubts[copy.archive_id] for copy in archives if copy.archive_id in fresh.archive_doubts]
     statement = trust.statements.get(root_id)
     return Candidate(
         artifact=artifact,
@@ -112,9 +114,11 @@ def candidate_for(
         recipe=recipe_of(reading, artifact, fresh=fresh),
         successor=successor_of(reading, artifact, fresh=fresh),
         other_copies=tuple(r for r in artifact.replicas if r.replica_id != replica.replica_id and fresh.is_verified(r)),
+        archives=tuple(copy for copy in archives if copy.archive_id in fresh.archives),
+        archive_doubt=doubts[0] if doubts else "",
         rebuilt_from_this=removed_children_of(reading, artifact, fresh=fresh),
         required_successor=None if choice.named else ruling.required_successor,
-        required_copies=0 if choice.named or rule is None else rule.require.min_copies,
+        required_copies=0 if choice.named or rule is None else copies_wanted_by(rule),
         quiet_time=ruling.quiet_time,
         lineage_trusted=trust.lineage,
         clock_trusted=trust.clock,

@@ -39,7 +39,7 @@ def check_digests(
             continue
         path = join(copy.path, relative) if relative else copy.path
         digest = bytes.fromhex(host.digest(path, progress=progress))
-        content.update(b"%b\0%b\n" % (relative, digest))
+        content.update(content_line(relative, digest))
         before = stored.pop(relative, None)
         if before is None:
             fresh.append((relative, digest))
@@ -53,6 +53,11 @@ def check_digests(
         with catalog.writing(actor, now) as writing:
             writing.update_artifact(artifact.artifact_id, content_digest=content.hexdigest())
     return problems
+
+
+def content_line(relative: bytes, digest: bytes) -> bytes:
+    """Return what an artifact's content digest takes in of each of its files, in `member_order`."""
+    return b"%b\0%b\n" % (relative, digest)
 
 
 def _store(

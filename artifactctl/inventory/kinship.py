@@ -20,10 +20,14 @@ class Freshness:
     A verification counts only while the content is what was verified, an input only while it is there; the catalog's
     own record makes neither true by itself. `doubts` say who could be writing, or why that is not known: what is in
     doubt counts as verified for nobody, and what somebody was seen writing to has no fingerprint here at all.
+    `archives` are the copies in object stores, by number, whose objects are all there as when they were verified;
+    `archive_doubts` say why another one is not among them.
     """
 
     fingerprints: Mapping[int, str]
     doubts: Mapping[int, str] = field(default_factory=dict)
+    archives: frozenset[int] = frozenset()
+    archive_doubts: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
     def as_recorded(cls, replicas: Iterable[Replica]) -> "Freshness":

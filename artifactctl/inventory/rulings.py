@@ -25,9 +25,10 @@ _WHAT_SUPERSEDES_IT = RequireSuccessor(relation=Relation(roles=(LineageRole.SUPE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
-    """What the policy says of one copy. `rule` offers it for quarantine; without one, `kept_because` says why not.
+    """What the policy says of one copy. `rule` offers it; without one, `kept_because` says why not.
 
-    `archived_by` is the rule that would archive it. `protect` covers it whatever the rules say. `quiet_time` is how
+    `archived_by` names the rule when it is one that archives: it offers a copy only once another one is verified
+    somewhere else. `protect` covers it whatever the rules say. `quiet_time` is how
     long nothing below may have changed.
     """
 
@@ -65,8 +66,8 @@ class Rulings:
         return Ruling(
             quiet_time=self._policy.quiet_time,
             protect=None if facts is None else _protect_over(self._protections, facts, replica),
-            rule=self._rules[decision.rule] if decision.action is Action.QUARANTINE else None,
-            kept_because=decision.sentence if decision.action is not Action.QUARANTINE else "",
+            rule=None if decision.kept else self._rules[decision.rule],
+            kept_because=decision.sentence if decision.kept else "",
             archived_by=decision.rule if decision.action is Action.ARCHIVE else "",
         )
 
@@ -75,7 +76,8 @@ class Rulings:
     ) -> list[tuple[Artifact, Replica]]:
         """Return the live copies below those roots that rules offer, archiving included, in the order given.
 
-        Where a rule wants verified copies to be left, one copy of an artifact at a time: an unverified one first.
+        Where a rule wants verified copies to be left, as one that archives does, one copy of an artifact at a time: an
+        unverified one first, then the oldest.
         """
         found = []
         for artifact in artifacts:
@@ -83,10 +85,15 @@ class Rulings:
             if decision.kept:
                 continue
             copies = [r for r in artifact.replicas if r.state is ReplicaState.LIVE and r.root.root_id in root_ids]
-            if self._rules[decision.rule].require.min_copies > 0:
+            if copies_wanted_by(self._rules[decision.rule]) > 0:
                 copies = sorted(copies, key=lambda r: (_is_verified(r), r.replica_id))[:1]
             found += [(artifact, replica) for replica in copies]
         return found
+
+
+def copies_wanted_by(rule: Rule) -> int:
+    """Return how many verified copies must be left where the rule takes one: after archiving, at least that."""
+    return max(rule.require.min_copies, 1 if rule.action is Action.ARCHIVE else 0)
 
 
 def ruling_on(policy: Policy, reading: Reading, replica: Replica, *, now: datetime) -> Ruling:

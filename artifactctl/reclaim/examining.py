@@ -3,10 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from artifactctl import audit
+from artifactctl.archiving.unfinished import copy_findings, repair_copies, upload_findings
+from artifactctl.archiving.work import ArchivingWork
 from artifactctl.catalog import Reading
 from artifactctl.domain.artifacts import ReplicaState, Root
 from artifactctl.domain.errors import ArtifactctlError, HostFailure
 from artifactctl.domain.text import display_path
+from artifactctl.hosts.copies import CopyingHost, require_copying
 from artifactctl.hosts.protocol import Marker
 from artifactctl.inventory.acting import Acting
 from artifactctl.inventory.candidates import CLOCK_SLACK
@@ -38,6 +41,7 @@ def examine(workplace: Workplace) -> tuple[Finding, ...]:
     with workplace.catalog.reading() as reading:
         roots = reading.roots()
         findings = [*_catalog_findings(workplace, reading), *_reviews_due(workplace, reading)]
+        findings += upload_findings(reading, now=workplace.clock())
         reachable = []
         for root in roots:
             problem = _root_problem(workplace, root)
@@ -49,6 +53,7 @@ def examine(workplace: Workplace) -> tuple[Finding, ...]:
             findings += _missing(workplace, reading, root)
     for root in [each for each in reachable if each.is_marked]:
         findings += [*_read_only(workplace, root), *_operations(workplace, root), *_holds(workplace, root)]
+        findings += _copies(workplace, root)
     return (*findings, *_deleted_but_open(workplace, reachable), *_policy_problem(workplace))
 
 
@@ -66,6 +71,7 @@ def repair(workplace: Workplace) -> tuple[str, ...]:
         roots = [root for root in reading.roots() if root.is_marked and _root_problem(workplace, root) is None]
     done: list[str] = []
     for root in roots:
+        done += repair_copies(archiving_at(workplace), root) if isinstance(workplace.host, CopyingHost) else ()
         items = [item for item in unfinished(workplace, root) if item.step.action not in NEEDS_A_PERSON]
         foreign = strangers(workplace, root)
         if not items and not foreign:
@@ -112,6 +118,28 @@ def _holds(workplace: Workplace, root: Root) -> Iterator[Finding]:
             remedy="artifactctl doctor --repair places the hold again",
             repairable=True,
         )
+
+
+def archiving_at(workplace: Workplace) -> ArchivingWork:
+    """Return what archiving works with at this workplace."""
+    host = require_copying(workplace.host)
+    return ArchivingWork(
+        catalog=workplace.catalog,
+        host=host,
+        host_of=lambda root: host,
+        actor=workplace.actor,
+        clock=workplace.clock,
+        new_operation=workplace.new_operation,
+    )
+
+
+def _copies(workplace: Workplace, root: Root) -> Iterator[Finding]:
+    if not isinstance(workplace.host, CopyingHost):
+        return
+    try:
+        yield from copy_findings(archiving_at(workplace), root)
+    except HostFailure as error:
+        yield Finding(what=error.message, object=f"root {root.name}", remedy=error.remedy)
 
 
 def _catalog_findings(workplace: Workplace, reading: Reading) -> Iterator[Finding]:

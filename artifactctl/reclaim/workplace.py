@@ -5,7 +5,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from artifactctl import audit
+from artifactctl.archiving.presence import archives_there
 from artifactctl.catalog import Catalog, Reading, Writing
+from artifactctl.domain.archives import ArchiveCopy
 from artifactctl.domain.artifacts import Artifact, Replica, Root
 from artifactctl.domain.attestation import Statement
 from artifactctl.domain.audit import AuditAction, AuditEntry
@@ -69,7 +71,10 @@ class Workplace:
         Only what the proof needs is looked at (`Host.contents`).
         """
         wanted: dict[int, Replica] = {}
+        archives: dict[int, tuple[str, ArchiveCopy]] = {}
         for artifact, replica in subjects:
+            stored = reading.archives(artifact_ids=(artifact.artifact_id,))
+            archives.update({copy.archive_id: (artifact.name, copy) for copy in stored if copy.is_verified})
             wanted.update({r.replica_id: r for r in proofs_to_look_at(reading, artifact, replica)})
         statements = statements_for(reading, self.host.identify())
         prints, doubts = {}, {}
@@ -85,7 +90,8 @@ class Workplace:
                 doubts[replica_id] = doubt
             if not writing:
                 prints[replica_id] = seen.fingerprint
-        return Freshness(fingerprints=prints, doubts=doubts)
+        there, archive_doubts = archives_there(archives.values(), catalog_id=self.catalog.lineage_id)
+        return Freshness(fingerprints=prints, doubts=doubts, archives=there, archive_doubts=archive_doubts)
 
     def asked_everywhere(self, reading: Reading, root: Root, seen: Observation) -> Observation:
         """Return the observation with what the other machines say that are stated to mount the root's volume."""

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from artifactctl.domain.archives import ArchiveCopy
 from artifactctl.domain.artifacts import Artifact, Hold, Lease, LineageEdge, Run
 from artifactctl.domain.text import printable
+from artifactctl.report.archive import archive_payload, archive_table
 from artifactctl.report.artifacts import Listing, artifact_payload, replica_table, state_of
 from artifactctl.report.instants import format_instant
 from artifactctl.report.promises import hold_payload, hold_table, lease_payload, lease_table
@@ -26,12 +28,15 @@ class Portrait:
     leases: tuple[Lease, ...]
     runs: tuple[Run, ...]
     now: datetime
+    archives: tuple[ArchiveCopy, ...] = ()
 
 
 def portrait_text(portrait: Portrait) -> Document:
     """Return `show` for a person; what there is nothing to say about is left out."""
     artifact = portrait.artifact
     document: list[str | Table] = [_facts(artifact), "", replica_table(artifact, portrait.listing)]
+    if portrait.archives:
+        document += ["", archive_table(portrait.archives)]
     if portrait.edges:
         document += ["", _edge_table(portrait)]
     if portrait.holds:
@@ -52,6 +57,7 @@ def portrait_payload(portrait: Portrait) -> dict[str, Any]:
         "details": dict(portrait.artifact.details),
         "parents": _ends(portrait, names, of_parents=True),
         "children": _ends(portrait, names, of_parents=False),
+        "archives": [archive_payload(copy) for copy in portrait.archives],
         "holds": [hold_payload(hold) for hold in portrait.holds],
         "leases": [lease_payload(lease) for lease in portrait.leases],
         "runs": [

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from artifactctl.domain.artifacts import ArtifactKind, LineageRole
+from artifactctl.domain.archives import ArchiveCopy
+from artifactctl.domain.artifacts import ArtifactKind, LineageRole, ReplicaState, VerifyLevel
 from artifactctl.domain.attestation import Client, Regime, Statement
 from artifactctl.domain.observation import (
     BlindSpot,
@@ -26,7 +27,9 @@ from artifactctl.guards import HARD, WAIVABLE, evaluate, standard_guards
 from artifactctl.guards.candidate import Dependent, Recipe, RecipeInput, RemovedChild, Successor
 from artifactctl.policy.ruleset import Matcher, Place, Protect, Relation, RequireSuccessor
 from tests.builders import (
+    FINGERPRINT,
     NOON,
+    YESTERDAY,
     a_candidate,
     a_hold,
     a_lease,
@@ -34,6 +37,7 @@ from tests.builders import (
     a_replica,
     a_report,
     a_tree,
+    a_verified_copy,
     an_observation,
 )
 
@@ -73,6 +77,26 @@ RELEASED = Protect(name="released", reason="Shipped to serving", match=Matcher()
 ALONE: dict[str, Any] = {"other_copies": ()}
 SECOND = timedelta(seconds=1)
 LONG_AGO = NOON - timedelta(days=30)
+OLD_COPY = a_verified_copy(verified_at=LONG_AGO)
+BY_DIGESTS = {"replica": a_replica(verified_level=VerifyLevel.DIGESTS, verified_fingerprint=FINGERPRINT)}
+TO_BE_ARCHIVED = {"named_by_operator": False, "offered_by": "to-tape", "archived_by": "to-tape"}
+ARCHIVE = ArchiveCopy(
+    archive_id=1,
+    artifact_id=1,
+    url="s3://bucket/away",
+    codec="raw",
+    state=ReplicaState.ARCHIVED,
+    files=2,
+    size_bytes=2000,
+    stored_bytes=2000,
+    source_fingerprint=FINGERPRINT,
+    content_digest="c" * 64,
+    manifest="a" * 64,
+    fingerprint="b" * 64,
+    begun_at=YESTERDAY,
+    verified_at=NOON,
+)
+OTHER_ARCHIVE = replace(ARCHIVE, source_fingerprint="another")
 
 ON_A_NETWORK = spot(BlindSpotKind.NETWORK_FILESYSTEM)
 HERE_ONLY = Statement(regime=Regime.SOLE_CLIENTS)
@@ -279,6 +303,13 @@ CASES: list[tuple[str, str, dict[str, Any], dict[str, Any], Verdict]] = [
     ),
     ("no_live_descendant", "an unconfirmed lineage", {"lineage_trusted": False}, {}, U),
     ("recoverable", "another verified copy", {}, {}, C),
+    ("recoverable", "a copy verified before the last write", {"other_copies": (OLD_COPY,)}, {}, B),
+    ("recoverable", "the same, and this one holds the digests", {**BY_DIGESTS, "other_copies": (OLD_COPY,)}, {}, C),
+    ("recoverable", "an archive of exactly this", {**ALONE, "archives": (ARCHIVE,)}, {}, C),
+    ("recoverable", "an archive of something else", {**ALONE, "archives": (OTHER_ARCHIVE,)}, {}, B),
+    ("unprotected", "to be archived", {**ALONE, **TO_BE_ARCHIVED}, {}, B),
+    ("unprotected", "archived in a store", {**ALONE, **TO_BE_ARCHIVED, "archives": (ARCHIVE,)}, {}, C),
+    ("unprotected", "archived as something else", {**ALONE, **TO_BE_ARCHIVED, "archives": (OTHER_ARCHIVE,)}, {}, B),
     ("recoverable", "nothing recorded", ALONE, {}, B),
     ("recoverable", "inputs alive", {**ALONE, "recipe": from_inputs(CORPUS)}, {}, C),
     ("recoverable", "an input gone", {**ALONE, "recipe": from_inputs(CORPUS, replace(CORPUS, living=False))}, {}, B),
@@ -408,7 +439,7 @@ def test_a_foreign_holder_is_named_with_its_process() -> None:
 
 
 def test_a_replica_of_another_root_counts_as_a_copy_only_when_listed() -> None:
-    evidence = evaluate(standard_guards(), a_candidate(other_copies=(a_replica(replica_id=9),)), an_observation())
+    evidence = evaluate(standard_guards(), a_candidate(other_copies=(a_verified_copy(replica_id=9),)), an_observation())
 
     assert may_remove(evidence)
 

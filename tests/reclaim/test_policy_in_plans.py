@@ -138,7 +138,7 @@ def test_what_a_rule_archives_is_kept_and_no_waiver_sets_it_aside(ground: Ground
     plan = ground.plan(waivers=("in_policy",), waiver_reason="try it")
 
     assert (plan.steps, refusals(plan)) == ((), {"hidden-old": {"unprotected"}})
-    assert "archiving is not available yet" in plan.refused[0].blocking[0].reason
+    assert "no verified copy is anywhere else yet" in plan.refused[0].blocking[0].reason
     assert [step.name for step in ground.plan("hidden-old").steps] == ["hidden-old"]
 
 

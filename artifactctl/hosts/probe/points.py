@@ -1,4 +1,4 @@
-"""Numbered points between the steps of a removal, where a test can stop or kill the process.
+"""Numbered points between the steps of a removal or a copy, where a test can stop or kill the process.
 
 A test aid, harmless otherwise: nothing happens unless the environment variable ARTIFACTCTL_POINT names the point, as
 `<point>=kill` (the process kills itself with SIGKILL) or `<point>=fifo:<path>` (it waits until somebody has opened
@@ -38,6 +38,17 @@ POINTS = (
     "purge:emptied",
     "purge:synced",
     "purge:journalled",
+    "copy:begun",
+    "copy:folder-made",
+    "copy:listing-written",
+    "copy:noted",
+    "copy:piece-written",
+    "copy:files-synced",
+    "copy:files-recorded",
+    "copy:completed",
+    "copy:placed",
+    "copy:place-synced",
+    "copy:over",
     "journal:half-written",
     "journal:written",
 )

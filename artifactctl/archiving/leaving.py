@@ -1,0 +1,147 @@
+"""What the catalog says of a machine that goes away: what lies there, where else it is, how fast bytes left it."""
+
+from datetime import datetime
+
+from artifactctl import audit
+from artifactctl.capacity.leaving import (
+    ASSUMED_BYTES_A_SECOND,
+    Basis,
+    Belonging,
+    LeavingPlan,
+    Rate,
+    plan_leaving,
+)
+from artifactctl.catalog import Reading, UnknownObject
+from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState
+from artifactctl.domain.audit import AuditAction
+from artifactctl.domain.identity import HostIdentity
+from artifactctl.domain.ingredients import INPUT_ROLES, names_its_ingredients
+from artifactctl.domain.ledger import KnownHost
+from artifactctl.inventory.machines import known_machine
+
+SECONDS_AN_HOUR = 3600
+ARCHIVES_ASKED = 5
+"""How many of the last finished archives a measured rate rests on."""
+
+
+def leaving_plan(
+    reading: Reading, machine: KnownHost, *, by: datetime, given_bytes_a_second: int | None, now: datetime
+) -> LeavingPlan:
+    """Plan what to save from a machine, by what the catalog knows of it and of the others. Nothing is looked at."""
+    artifacts = tuple(reading.artifacts())
+    here = [artifact for artifact in artifacts if any(_lies_on(r, machine) for r in artifact.replicas)]
+    elsewhere = frozenset(
+        artifact.name
+        for artifact in artifacts
+        if any(r.state is ReplicaState.LIVE and r.root.host_id != machine.host_id for r in artifact.replicas)
+        or any(copy.is_verified for copy in reading.archives(artifact_ids=(artifact.artifact_id,)))
+    )
+    hosts = {known.host_id: known.name for known in reading.hosts()}
+    belongings = [_belonging(reading, artifact, machine, hosts) for artifact in here]
+    rate = _rate(reading, machine, given_bytes_a_second)
+    return plan_leaving(machine.name, belongings, elsewhere=elsewhere, rate=rate, by=by, now=now)
+
+
+def machine_named(reading: Reading, name: str, identity: HostIdentity) -> KnownHost:
+    """Return the machine of that name, which this one answers to as well by its hostname; UnknownObject."""
+    found = reading.host(name)
+    if found is None and name == identity.hostname:
+        found = known_machine(reading, identity)
+    if found is None:
+        known = ", ".join(each.name for each in reading.hosts()) or "none yet"
+        raise UnknownObject(f"the catalog knows no machine `{name}`", remedy=f"it knows: {known}")
+    return found
+
+
+def _lies_on(replica: Replica, machine: KnownHost) -> bool:
+    return replica.state is ReplicaState.LIVE and replica.root.host_id == machine.host_id
+
+
+def _belonging(reading: Reading, artifact: Artifact, machine: KnownHost, hosts: dict[int, str]) -> Belonging:
+    replica = next(r for r in artifact.replicas if _lies_on(r, machine))
+    return Belonging(
+        name=artifact.name,
+        kind=artifact.kind.value,
+        path=replica.root.path + b"/" + replica.relative,
+        size_bytes=replica.apparent_bytes,
+        copies_elsewhere=_copies_elsewhere(reading, artifact, machine, hosts),
+        inputs=_inputs(reading, artifact),
+        needs=tuple(
+            parent.name
+            for edge in reading.parents(artifact.artifact_id)
+            if edge.role.needs_parent and (parent := reading.artifact_by_id(edge.parent_id)) is not None
+        ),
+        superseded_by=_verified_successor(reading, artifact),
+        hours_to_rebuild=_hours_to_rebuild(reading, artifact),
+        is_held=bool(reading.holds(artifact_ids=(artifact.artifact_id,))),
+    )
+
+
+def _copies_elsewhere(
+    reading: Reading, artifact: Artifact, machine: KnownHost, hosts: dict[int, str]
+) -> tuple[str, ...]:
+    """Return where verified copies of the artifact are, as they were recorded."""
+    copies = (
+        f"on {hosts[r.root.host_id]}, in `{r.root.name}`"
+        for r in artifact.replicas
+        if r.root.host_id != machine.host_id and _is_verified(r)
+    )
+    here = {r.fingerprint for r in artifact.replicas if _lies_on(r, machine)}
+    archives = (
+        f"at {copy.url}"
+        for copy in reading.archives(artifact_ids=(artifact.artifact_id,))
+        if copy.is_verified and copy.source_fingerprint in here
+    )
+    return (*copies, *archives)
+
+
+def _is_verified(replica: Replica) -> bool:
+    """Whether the last verification was of what was last seen there."""
+    proven = replica.verified_fingerprint != "" and replica.verified_fingerprint == replica.fingerprint
+    return replica.state is ReplicaState.LIVE and replica.verified_level is not None and proven
+
+
+def _inputs(reading: Reading, artifact: Artifact) -> tuple[str, ...] | None:
+    """Return what it could be built again from, None where what is recorded makes no recipe."""
+    parents = [
+        parent
+        for edge in reading.parents(artifact.artifact_id)
+        if edge.role in INPUT_ROLES and (parent := reading.artifact_by_id(edge.parent_id)) is not None
+    ]
+    if not names_its_ingredients(artifact.kind, {parent.kind for parent in parents}):
+        return None
+    return tuple(parent.name for parent in parents)
+
+
+def _verified_successor(reading: Reading, artifact: Artifact) -> str:
+    successor = reading.artifact(artifact.superseded_by) if artifact.superseded_by is not None else None
+    if successor is None or not any(_is_verified(r) for r in successor.replicas):
+        return ""
+    return successor.name
+
+
+def _hours_to_rebuild(reading: Reading, artifact: Artifact) -> float | None:
+    """Return what the last run that made it cost: GPU hours where they are recorded, else how long it took."""
+    made_it = [run for run in reading.runs(artifact_id=artifact.artifact_id) if artifact.artifact_id in run.outputs]
+    for run in reversed(made_it):
+        if run.cost_gpu_hours is not None:
+            return run.cost_gpu_hours
+        if run.duration_seconds is not None:
+            return run.duration_seconds / SECONDS_AN_HOUR
+    return None
+
+
+def _rate(reading: Reading, machine: KnownHost, given_bytes_a_second: int | None) -> Rate:
+    """Return what was given, else what the last archives from that machine to another place came to."""
+    if given_bytes_a_second is not None:
+        return Rate(bytes_a_second=given_bytes_a_second, basis=Basis.GIVEN)
+    measured = []
+    for event in audit.events(reading.connection, action=AuditAction.ARCHIVE_DONE):
+        facts = event.entry.evidence
+        if isinstance(facts, dict) and facts.get("from_host") == machine.name and facts.get("left_host"):
+            measured.append((float(facts["sent_bytes"]), float(facts["seconds"])))
+    last = [(sent, seconds) for sent, seconds in measured if sent > 0 and seconds > 0][-ARCHIVES_ASKED:]
+    if not last:
+        return Rate(bytes_a_second=ASSUMED_BYTES_A_SECOND, basis=Basis.ASSUMED)
+    total = sum(sent for sent, _ in last) / sum(seconds for _, seconds in last)
+    return Rate(bytes_a_second=total, basis=Basis.MEASURED, archives=len(last))

@@ -1,0 +1,110 @@
+"""What the commands around archiving share: the work, its progress, and how it ends."""
+
+import secrets
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from artifactctl.cli.interrupt import stopped_exit_code, stopping
+from artifactctl.cli.wiring import Wiring
+from artifactctl.domain.errors import UsageError
+
+if TYPE_CHECKING:
+    from artifactctl.archiving.work import ArchivingWork
+    from artifactctl.report.archive import CopyMade
+
+
+def archiving_work(
+    wiring: Wiring,
+    *,
+    should_stop: Callable[[], bool] = lambda: False,
+    progress: Callable[[int], None] = lambda size_bytes: None,
+    bandwidth_bytes: int | None = None,
+) -> "ArchivingWork":
+    """Return what archiving works with."""
+    from artifactctl.archiving.work import ArchivingWork
+    from artifactctl.hosts.copies import require_copying
+
+    host = require_copying(wiring.host)
+    return ArchivingWork(
+        catalog=wiring.catalog,
+        host=host,
+        host_of=lambda root: host,
+        actor=wiring.actor,
+        clock=wiring.now,
+        new_operation=lambda: f"{wiring.now():%Y%m%d}-{secrets.token_hex(4)}",
+        say=wiring.output.note,
+        should_stop=should_stop,
+        progress=progress,
+        bandwidth_bytes=bandwidth_bytes,
+    )
+
+
+def carry_out_archive(wiring: Wiring, name: str, *, to: str | None, bandwidth_bytes: int | None, codec: str) -> None:
+    """Make the copy, say what it came to, and leave with the exit code."""
+    from artifactctl.archiving.archive import archive_to_root
+    from artifactctl.archiving.destination import destination_for, is_url, place_meant
+    from artifactctl.archiving.source import source_of
+    from artifactctl.inventory.finding import absolute, find_artifact
+
+    url = to if to is not None and is_url(to) else None
+    if url is None and codec != "raw":
+        raise UsageError(
+            "a copy below a root stays as it is, so that it can be used there; --codec is for an object store",
+            remedy="leave --codec out, or name a store: --to s3://bucket/prefix",
+        )
+    meant = None if url is not None else place_meant(archiving_work(wiring), to, here=wiring.here)
+    with wiring.catalog.reading() as reading:
+        artifact = find_artifact(reading, name, here=wiring.here)
+        typed = absolute(name, here=wiring.here)
+        replica = source_of(reading, artifact, wiring.host, at=typed, not_in=meant.root if meant else None)
+
+    def make(work: "ArchivingWork") -> "CopyMade":
+        if url is None:
+            return archive_to_root(work, artifact, replica, destination_for(work, replica, meant))
+        from artifactctl.archiving.uploading import archive_to_store
+        from artifactctl.stores.codecs import CODECS
+
+        return archive_to_store(work, artifact, replica, url, CODECS[codec])
+
+    _carry_out(wiring, make, total=replica.apparent_bytes, label=f"copying {artifact.name}", limit=bandwidth_bytes)
+
+
+def carry_out_unarchive(wiring: Wiring, name: str, *, to: str | None, bandwidth_bytes: int | None) -> None:
+    """Bring it back, say what that came to, and leave with the exit code."""
+    from artifactctl.archiving.destination import place_meant
+    from artifactctl.archiving.restoring import old_place, restorable, restore
+    from artifactctl.inventory.finding import find_artifact
+    from artifactctl.inventory.machines import roots_here
+    from artifactctl.inventory.targets import Target
+
+    work = archiving_work(wiring)
+    meant = place_meant(work, to, here=wiring.here)
+    with wiring.catalog.reading() as reading:
+        artifact = find_artifact(reading, name, here=wiring.here)
+        roots = roots_here(reading, wiring.host.identify())
+        origin = restorable(reading, artifact, machine_roots=roots)
+    destination = meant
+    if destination is None or not destination.relative:
+        before = old_place(work, artifact)
+        destination = Target(root=destination.root if destination else before.root, relative=before.relative)
+    size_bytes = origin.replica.apparent_bytes if origin.replica else origin.archive.size_bytes if origin.archive else 0
+    place = destination
+    _carry_out(
+        wiring,
+        lambda work: restore(work, origin, place),
+        total=size_bytes,
+        label=f"restoring {artifact.name}",
+        limit=bandwidth_bytes,
+    )
+
+
+def _carry_out(
+    wiring: Wiring, make: "Callable[[ArchivingWork], CopyMade]", *, total: int, label: str, limit: int | None
+) -> None:
+    from artifactctl.report.archive import copy_document, copy_payload
+
+    with stopping() as request, wiring.output.progress(total, "bytes", label) as advance:
+        made = make(archiving_work(wiring, should_stop=request, progress=advance, bandwidth_bytes=limit))
+    wiring.output.answer("archive", payload=lambda: copy_payload(made), text=lambda: copy_document(made))
+    if not made.is_verified:
+        raise SystemExit(int(stopped_exit_code(anything_changed=True)))

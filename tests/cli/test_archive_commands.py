@@ -1,0 +1,76 @@
+"""`archive` and `leave` as they are typed."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.cli.stock import Shop
+
+
+@pytest.fixture
+def two_roots(tmp_path: Path) -> Shop:
+    """A shop whose artifact `dump` lies in the root `near`; `far` is another root."""
+    shop = Shop(folder=tmp_path)
+    shop.volume.mkdir()
+    shop.open().close()
+    for name in ("near", "far"):
+        (tmp_path / name).mkdir()
+        assert shop.run("root", "add", str(tmp_path / name)).exit_code == 0
+    (tmp_path / "near/dump").mkdir()
+    (tmp_path / "near/dump/a.bin").write_bytes(os.urandom(100_000))
+    for made in ("near/dump/a.bin", "near/dump"):
+        os.utime(tmp_path / made, (1_700_000_000, 1_700_000_000))  # long before the shop's clock
+    assert shop.run("register", str(tmp_path / "near/dump"), "--kind", "response_set", "--name", "dump").exit_code == 0
+    return shop
+
+
+def test_the_answer_for_scripts_says_what_was_proven(two_roots: Shop, tmp_path: Path) -> None:
+    result = two_roots.run("archive", "dump", "--json")
+
+    assert result.exit_code == 0, result.output
+    answer = json.loads(result.stdout)
+    assert answer["schema"] == "artifactctl.archive/1"
+    assert (answer["size_bytes"], answer["sent_bytes"], answer["verified_level"]) == (100_000, 100_000, "digests")
+    assert answer["destination"] == str(tmp_path / "far/dump")
+    assert answer["read_back_from"] in ("device", "cache", "unknown")
+    assert answer["next_steps"] == [f"artifactctl reclaim {tmp_path}/near/dump --dry-run"]
+    assert (tmp_path / "far/dump/a.bin").read_bytes() == (tmp_path / "near/dump/a.bin").read_bytes()
+
+
+def test_the_next_command_that_is_offered_works(two_roots: Shop, tmp_path: Path) -> None:
+    two_roots.run("archive", "dump")
+
+    answer = json.loads(
+        two_roots.run(
+            "reclaim", str(tmp_path / "near/dump"), "--dry-run", "--waive", "settled", "--reason", "test", "--json"
+        ).stdout
+    )
+
+    (step,) = answer["steps"]
+    (evidence,) = [item for item in step["evidence"] if item["guard"] == "recoverable"]
+    assert evidence["reason"] == "another verified copy is on `far`"
+
+
+def test_a_second_time_it_says_that_a_copy_is_there(two_roots: Shop) -> None:
+    two_roots.run("archive", "dump", "--to", "far")
+
+    again = two_roots.run("archive", "dump", "--to", "far")
+
+    assert again.exit_code == 4
+    assert "verify dump --level digests" in again.stderr
+
+
+def test_copies_are_listed_and_doctor_is_content(two_roots: Shop) -> None:
+    two_roots.run("archive", "dump")
+
+    assert "2 copies" in two_roots.run("ls").stdout
+    assert two_roots.run("doctor").exit_code == 0
+
+
+def test_what_was_measured_is_what_leave_reckons_with(two_roots: Shop) -> None:
+    answer = json.loads(two_roots.run("leave", two_roots.host.identify().hostname, "--by", "1h", "--json").stdout)
+    assert (answer["basis"], answer["verdict"]) == ("assumed", "fits")
+    assert [(item["name"], item["cannot_be_rebuilt"]) for item in answer["save"]] == [("dump", True)]
+    assert answer["commands"] == ["artifactctl archive dump --to DESTINATION"]
