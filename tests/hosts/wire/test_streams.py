@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,11 +32,16 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return top
 
 
+def unread(listing: Listing) -> Listing:
+    """Return it without access times: the walks themselves change those of folders."""
+    return replace(listing, entries=tuple(entry._replace(read_ns=0) for entry in listing.entries))
+
+
 def test_a_walk_over_the_wire_is_the_walk_there(tree: Path) -> None:
     with agent() as host:
         far = list(host.walk(os.fsencode(tree)))
 
-    assert far == list(LocalHost().walk(os.fsencode(tree)))
+    assert list(map(unread, far)) == list(map(unread, LocalHost().walk(os.fsencode(tree))))
 
 
 def test_whoever_takes_slowly_makes_the_agent_wait(tree: Path) -> None:
@@ -59,7 +65,7 @@ def test_two_walks_may_be_under_way(tree: Path) -> None:
     with agent() as host:
         pairs = list(zip(host.walk(os.fsencode(tree)), host.walk(os.fsencode(tree)), strict=True))
 
-    assert all(one == other for one, other in pairs)
+    assert all(unread(one) == unread(other) for one, other in pairs)
 
 
 def test_a_walk_that_is_left_is_left_by_the_agent_too(tree: Path) -> None:
