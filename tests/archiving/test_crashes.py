@@ -85,7 +85,7 @@ def test_the_lease_of_a_killed_copy_ends_by_itself(ground: Ground, tmp_path: Pat
 
     with ground.catalog.reading() as reading:
         assert len(reading.leases(NOON)) == 1
-        assert reading.leases(NOON + timedelta(minutes=16)) == ()
+        assert reading.leases(NOON + timedelta(hours=1)) == ()
 
 
 def test_what_somebody_else_put_beside_a_copy_is_left_and_named(ground: Ground, tmp_path: Path) -> None:
