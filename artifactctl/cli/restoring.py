@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from artifactctl.cli.wiring import Wiring
 
 if TYPE_CHECKING:
-    from artifactctl.inventory.catalog_restore import Unpacked
+    from artifactctl.inventory.catalog_restore import RootEpochs, Unpacked
     from artifactctl.reclaim.confirming import Awaiting
     from artifactctl.reclaim.workplace import Workplace
 
@@ -20,6 +20,18 @@ def confirm_replacing(wiring: Wiring, found: "Unpacked") -> None:
     for line in replacing_lines(present, found.backup):
         wiring.output.note(line)
     wiring.dialogue.typed(f"Put the backup in the place of {found.target}? It is kept aside.", "restore")
+
+
+def epochs_elsewhere(wiring: Wiring, found: "Unpacked") -> "tuple[RootEpochs, ...]":
+    """Ask the roots of other machines which epoch is in charge of them; a machine that does not answer says nothing."""
+    from artifactctl.inventory.catalog_restore import RootEpochs, epochs_on_roots, machines_told
+
+    told = {known: names for known, names in machines_told(found) if names and not wiring.here.is_machine(known)}
+    answers = wiring.fleet.each(tuple(told), lambda host: epochs_on_roots(host, found))
+    return tuple(
+        answer.value if answer.failure is None else RootEpochs(unreachable=names)
+        for answer, names in zip(answers, told.values(), strict=True)
+    )
 
 
 def confirm_catalog(wiring: Wiring, work: "Workplace") -> tuple[str, ...]:

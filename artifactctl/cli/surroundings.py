@@ -1,13 +1,15 @@
-"""What a command finds around it: clock, machine, environment. Tests hand in their own."""
+"""What a command finds around it: clock, machines, environment. Tests hand in their own."""
 
+import importlib
 import os
-import pwd
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from artifactctl.cli.clock import Clock, SystemClock
 from artifactctl.configuration.account import stand_in_machine_id
+from artifactctl.domain.ledger import KnownHost
 from artifactctl.hosts.protocol import Host
 
 
@@ -18,16 +20,24 @@ def this_machine(environment: Mapping[str, str]) -> Host:
     return LocalHost(stand_in_machine_id=stand_in_machine_id(environment))
 
 
+def another_machine(known: KnownHost, environment: Mapping[str, str]) -> Host:
+    """Return a machine that the catalog knows by its address."""
+    connected: Host = importlib.import_module("artifactctl.hosts.connecting").connect(known, environment=environment)
+    return connected
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """The world of one invocation. `make_host` is called once, with the environment, when the machine is needed."""
+    """The world of one invocation.
+
+    `make_host` is called once, with the environment, when the machine that the program runs on is needed; `connect`
+    once for each other machine, from any thread. `platform` is `sys.platform`: where it is not Linux, nothing of this
+    machine is touched.
+    """
 
     clock: Clock = field(default_factory=SystemClock)
     make_host: Callable[[Mapping[str, str]], Host] = this_machine
+    connect: Callable[[KnownHost, Mapping[str, str]], Host] = another_machine
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     working_directory: Path = field(default_factory=lambda: Path(os.getcwd()))
-
-
-def home_directories() -> tuple[bytes, ...]:
-    """Return the home directories of this machine's accounts: none of them can be a root."""
-    return tuple(os.fsencode(account.pw_dir) for account in pwd.getpwall())
+    platform: str = sys.platform

@@ -89,7 +89,8 @@ class Candidate:
     """One replica with everything the catalog says that could keep it.
 
     `leases`, `holds` and `reservations` are those on the artifact itself, on an artifact whose path lies above, and on
-    one whose path lies below. `other_copies` are other live replicas verified since their last change.
+    one whose path lies below. `other_copies` are other live replicas verified since their last change;
+    `doubted_copies` say why others that were verified once prove nothing now (their machine does not answer).
     `rebuilt_from_this` are artifacts without a live copy that would need this one to be built again.
     `planned_fingerprint` is None while planning. `offered_by` is the policy rule that offers it ("" when none does:
     `kept_because` is then the policy's sentence). `protect` is the one of the policy that covers it, `archived_by` the
@@ -120,6 +121,7 @@ class Candidate:
     archived_by: str = ""
     required_successor: RequireSuccessor | None = None
     required_copies: int = 0
+    doubted_copies: tuple[str, ...] = ()
     lineage_trusted: bool = True
     clock_trusted: bool = True
     attested: bool = False

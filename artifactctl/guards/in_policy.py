@@ -29,7 +29,7 @@ class InPolicy:
             return self._blocked(
                 candidate,
                 f"the rule `{candidate.offered_by}` wants {wanted} to be left, and there would be "
-                f"{len(candidate.other_copies)}",
+                f"{len(candidate.other_copies)}" + "".join(f"; {doubt}" for doubt in candidate.doubted_copies[:1]),
             )
         return self._clear(f"offered by the rule `{candidate.offered_by}`", ("rule", candidate.offered_by))
 

@@ -14,8 +14,8 @@ class Recoverable:
 
     Clear when another verified copy exists; or its recipe is recorded and every input lives and is in no plan with it;
     or a complete, verified successor exists and nothing was written into the candidate since that was recorded. What
-    somebody could be writing to right now is none of these. Blocks as well when something already removed could be
-    rebuilt only from this one (I8), unless its verified successor stays.
+    somebody could be writing to right now, or nobody can look at, is none of these. Blocks as well when something
+    already removed could be rebuilt only from this one (I8), unless its verified successor stays.
     """
 
     name: ClassVar[str] = "recoverable"
@@ -42,19 +42,25 @@ class Recoverable:
         if recipe is not None and recipe.complete and all(i.living and not i.in_same_plan for i in recipe.inputs):
             names = first_of([item.name for item in recipe.inputs])
             return self._clear(f"can be built again from {names}", ("inputs", names))
-        return self._blocked(self._why_not(candidate, new_content), ("recoverable", "no"))
+        return self._blocked(
+            self._why_not(candidate, new_content),
+            ("recoverable", "no"),
+            verdict=Verdict.UNKNOWN if candidate.doubted_copies else Verdict.BLOCKED,
+        )
 
     def _why_not(self, candidate: Candidate, new_content: str) -> str:
         reasons = [*_about_successor(candidate.successor, new_content), *_about_recipe(candidate.recipe)]
-        return "nobody can rebuild it: " + "; ".join(reasons) + "; no other verified copy"
+        doubted = next(iter(candidate.doubted_copies), "")
+        copies = f"whether another copy is left is not known: {doubted}" if doubted else "no other verified copy"
+        return f"nobody can rebuild it: {'; '.join(reasons)}; {copies}"
 
     def _clear(self, reason: str, fact: tuple[str, str]) -> Evidence:
         return Evidence(guard=self.name, verdict=Verdict.CLEAR, reason=reason, facts=(fact,))
 
-    def _blocked(self, reason: str, fact: tuple[str, str]) -> Evidence:
+    def _blocked(self, reason: str, fact: tuple[str, str], *, verdict: Verdict = Verdict.BLOCKED) -> Evidence:
         return Evidence(
             guard=self.name,
-            verdict=Verdict.BLOCKED,
+            verdict=verdict,
             reason=reason,
             facts=(fact,),
             remedy='record its inputs with `artifactctl link`, or give it up: `--waive recoverable --reason "..."`',
@@ -70,7 +76,7 @@ def _about_successor(successor: Successor | None, new_content: str) -> Iterator[
     elif not successor.living:
         yield f"its successor {successor.name} is gone"
     elif successor.doubt:
-        yield f"its successor {successor.name} may be changing: {successor.doubt}"
+        yield f"its successor {successor.name} is no proof now: {successor.doubt}"
     elif not successor.verified:
         yield f"its successor {successor.name} has not been verified since its last change"
     else:
@@ -89,7 +95,7 @@ def _about_recipe(recipe: Recipe | None) -> Iterator[str]:
     together = [i.name for i in recipe.inputs if i.living and i.in_same_plan]
     changing = [i for i in recipe.inputs if not i.living and i.doubt]
     if changing:
-        yield f"its input {changing[0].name} may be changing: {changing[0].doubt}"
+        yield f"its input {changing[0].name} is no proof now: {changing[0].doubt}"
     elif lost:
         yield f"its input {first_of(lost)} is gone, or not as the catalog knows it"
     if together:

@@ -107,6 +107,7 @@ def candidate_for(
         recipe=recipe_of(reading, artifact, fresh=fresh),
         successor=successor_of(reading, artifact, fresh=fresh),
         other_copies=tuple(r for r in artifact.replicas if r.replica_id != replica.replica_id and fresh.is_verified(r)),
+        doubted_copies=fresh.doubted(r for r in artifact.replicas if r.replica_id != replica.replica_id),
         rebuilt_from_this=removed_children_of(reading, artifact, fresh=fresh),
         required_successor=None if choice.named else ruling.required_successor,
         required_copies=0 if choice.named or rule is None else rule.require.min_copies,

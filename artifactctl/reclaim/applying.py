@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from artifactctl.domain.errors import Refused
+from artifactctl.domain.errors import HostFailure, Refused
 from artifactctl.domain.identity import ManagedPath
+from artifactctl.domain.observation import VolumeUsage
 from artifactctl.domain.operations import StepOutcome
 from artifactctl.domain.plans import Bound, ReclaimPlan, canonical_json
 from artifactctl.domain.results import OperationResult, StepResult
 from artifactctl.hosts.protocol import RootLock
+from artifactctl.inventory.machines import roots_here
 from artifactctl.inventory.rulings import Rulings
 from artifactctl.reclaim.applicability import check_applicable, plan_roots, steps_to_do
 from artifactctl.reclaim.execution import StepExecution
@@ -91,7 +93,11 @@ def _purge_of_plan(
     others = [s for s in steps if s.outcome is not StepOutcome.QUARANTINED]
     with workplace.catalog.reading() as reading:
         items = [quarantined(reading, operation) for operation in aside]
-    result = _purge(workplace, batch, items, reason=reason, locks=locks, before=others)
+    try:
+        result = _purge(workplace, batch, items, reason=reason, locks=locks, before=others)
+    except HostFailure as failure:  # what was set aside stays told
+        workplace.say(f"nothing is purged: {failure.message}")
+        return _measured(workplace, batch, steps, expected_bytes=0, interrupted=True)
     purged = {s.operation for s in result.steps if s.outcome is not StepOutcome.REFUSED}
     still_there = [step for operation, step in aside.items() if operation not in purged]
     return replace(result, steps=(*still_there, *result.steps))
@@ -113,7 +119,7 @@ def restore(
     """Put back what was named; a taken place refuses that one and changes nothing."""
     roots = roots_of(items)
     results: list[StepResult] = []
-    refusals: list[Refused] = []
+    refusals: list[Refused | HostFailure] = []
     with locked_roots(workplace, roots) as locks:
         for item in items:
             with workplace.catalog.reading() as reading:
@@ -121,7 +127,7 @@ def restore(
             lock = locks[current.replica.root.root_id]
             try:
                 results.append(restore_step(workplace, current, to=to, reason=reason, lock=lock))
-            except Refused as refusal:
+            except (Refused, HostFailure) as refusal:  # the journal knows how far a failed one got
                 refusals.append(refusal)
         mirror_operations(workplace, roots)
     if refusals and not results:
@@ -156,7 +162,11 @@ def _purge(
     mirror_operations(workplace, roots_of(items))
     expected = sum(s.expected_freed_bytes for s in steps)
     bounds = frozenset(_bound_of(workplace, item) for item in items)
-    measurement = measure(host, usage_before, path, expected_bytes=expected, deleted_open_before=deleted_before)
+    try:
+        measurement = measure(host, usage_before, path, expected_bytes=expected, deleted_open_before=deleted_before)
+    except HostFailure as failure:
+        workplace.say(f"what came free was not measured: {failure.message}")
+        return _unmeasured(batch, steps, usage_before, interrupted=len(steps) - len(before) < len(items))
     explanations, unexplained = explain(measurement, expected_bytes=expected, bounds=bounds)
     return OperationResult(
         operation=batch,
@@ -170,6 +180,13 @@ def _purge(
     )
 
 
+def _unmeasured(batch: str, steps: Sequence[StepResult], before: VolumeUsage, *, interrupted: bool) -> OperationResult:
+    """Return the result of a purge after which the machine did not answer any more."""
+    return OperationResult(
+        operation=batch, steps=tuple(steps), before=before, after=None, difference_bytes=None, interrupted=interrupted
+    )
+
+
 def _purge_measured(workplace: Workplace, item: Quarantined, *, reason: str, lock: RootLock) -> StepResult:
     """Purge one operation and measure what came free meanwhile."""
     host, path = workplace.host, item.replica.root.path
@@ -178,7 +195,10 @@ def _purge_measured(workplace: Workplace, item: Quarantined, *, reason: str, loc
     if result.outcome is not StepOutcome.PURGED:
         return result
     target = before.available_bytes + result.expected_freed_bytes
-    after = host.settle(path, target_available_bytes=target, deadline_seconds=STEP_SETTLE_SECONDS)
+    try:
+        after = host.settle(path, target_available_bytes=target, deadline_seconds=STEP_SETTLE_SECONDS)
+    except HostFailure:  # told once, when the whole is measured
+        return replace(result, measured_freed_bytes=None)
     return replace(result, measured_freed_bytes=after.free_bytes - before.free_bytes)
 
 
@@ -196,11 +216,7 @@ def _measured(
     workplace: Workplace, batch: str, steps: Sequence[StepResult], *, expected_bytes: int, interrupted: bool
 ) -> OperationResult:
     path = next((step.path for step in steps), None)
-    usage = None
-    if path is not None:
-        with workplace.catalog.reading() as reading:
-            root = next((r for r in reading.roots() if path.startswith(r.path.rstrip(b"/") + b"/")), None)
-        usage = workplace.host.usage(root.path) if root is not None else None
+    usage = None if path is None else _usage_around(workplace, path)
     return OperationResult(
         operation=batch,
         steps=tuple(steps),
@@ -209,6 +225,18 @@ def _measured(
         difference_bytes=-expected_bytes,
         interrupted=interrupted,
     )
+
+
+def _usage_around(workplace: Workplace, path: bytes) -> VolumeUsage | None:
+    """Return the space of the root around a path; None where the machine does not answer any more."""
+    try:
+        with workplace.catalog.reading() as reading:
+            roots = roots_here(reading, workplace.host.identify())
+        root = next((r for r in roots if path.startswith(r.path.rstrip(b"/") + b"/")), None)
+        return workplace.host.usage(root.path) if root is not None else None
+    except HostFailure as failure:
+        workplace.say(f"how much room there is now was not measured: {failure.message}")
+        return None
 
 
 def _say_among_many(workplace: Workplace, result: StepResult, count: int) -> None:

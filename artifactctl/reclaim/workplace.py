@@ -8,12 +8,14 @@ from artifactctl import audit
 from artifactctl.catalog import Catalog, Reading, Writing
 from artifactctl.domain.artifacts import Artifact, Replica, Root
 from artifactctl.domain.audit import AuditAction, AuditEntry
-from artifactctl.domain.errors import Refused
+from artifactctl.domain.errors import ArtifactctlError, HostFailure, Refused
 from artifactctl.domain.verdicts import Evidence
 from artifactctl.guards import Guard, standard_guards
 from artifactctl.hosts.protocol import Host, RootLock
 from artifactctl.inventory.candidates import Trust, trust_here
 from artifactctl.inventory.kinship import Freshness, proofs_to_look_at
+from artifactctl.inventory.machines import roots_here
+from artifactctl.inventory.targets import require_recorded_volume
 from artifactctl.inventory.writers import everybody_was_asked, who_may_write, why_it_may_change
 from artifactctl.policy.ruleset import Policy
 from artifactctl.reclaim.survey import CatalogStamp, look_at_proof
@@ -27,6 +29,8 @@ CLEARANCE_LIFETIME = timedelta(minutes=5)
 class Workplace:
     """Everything an operation needs. `say` receives one sentence per event; `should_stop` is polled between steps.
 
+    `host` is the one machine that is worked on; `elsewhere` gives the machine of a root that lies on another one, for
+    looking at what a decision rests on.
     `policy_files` are name and text of the policy files that were named for this run, which plans keep.
     """
 
@@ -41,6 +45,7 @@ class Workplace:
     progress: Callable[[int, int], None] | None = None
     guards: tuple[Guard, ...] = field(default_factory=standard_guards)
     policy_files: tuple[tuple[str, str], ...] = ()
+    elsewhere: Callable[[Reading, Root], Host] = field(default=lambda reading, root: _nobody(root))
 
     @property
     def stamp(self) -> CatalogStamp:
@@ -59,18 +64,52 @@ class Workplace:
         wanted: dict[int, Replica] = {}
         for artifact, replica in subjects:
             wanted.update({r.replica_id: r for r in proofs_to_look_at(reading, artifact, replica)})
-        hostname = self.host.identify().hostname
+        here = {root.root_id for root in roots_here(reading, self.host.identify())}
         prints, doubts = {}, {}
         for replica_id, replica in wanted.items():
-            seen = look_at_proof(self.host, reading, replica)
-            if seen is None:
+            try:
+                proof = self._proof(reading, replica, is_here=replica.root.root_id in here)
+            except HostFailure as failure:  # not knowing is no proof
+                if replica.root.root_id in here:
+                    raise
+                doubts[replica_id] = f"its copy on `{replica.root.name}` cannot be looked at: {failure.message}"
                 continue
-            doubt = why_it_may_change(seen.writers, attested=everybody_was_asked(replica.root, hostname))
-            if doubt:
-                doubts[replica_id] = doubt
-            if not who_may_write(seen.writers):
-                prints[replica_id] = seen.fingerprint
+            if proof.doubt:
+                doubts[replica_id] = proof.doubt
+            if proof.fingerprint:
+                prints[replica_id] = proof.fingerprint
         return Freshness(fingerprints=prints, doubts=doubts)
+
+    def _proof(self, reading: Reading, replica: Replica, *, is_here: bool) -> "_Proof":
+        """Look at one replica, on whichever machine it lies; HostFailure when that cannot be asked."""
+        host = self.host if is_here else self._other(reading, replica.root)
+        seen = look_at_proof(host, reading, replica)
+        if seen is None:
+            return _Proof()
+        attested = everybody_was_asked(replica.root, host.identify().hostname)
+        fingerprint = "" if who_may_write(seen.writers) else seen.fingerprint
+        return _Proof(fingerprint=fingerprint, doubt=why_it_may_change(seen.writers, attested=attested))
+
+    def _other(self, reading: Reading, root: Root) -> Host:
+        """Return the machine of a root elsewhere, HostFailure when it is not there as it was recorded."""
+        try:
+            host = self.elsewhere(reading, root)
+            require_recorded_volume(host, root, catalog_id=self.catalog.lineage_id)
+        except ArtifactctlError as failure:
+            raise HostFailure(failure.message, remedy=failure.remedy) from failure
+        return host
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Proof:
+    """What a look at a replica came to: "" where it is not there whole, or somebody was seen writing to it."""
+
+    fingerprint: str = ""
+    doubt: str = ""
+
+
+def _nobody(root: Root) -> Host:
+    raise HostFailure(f"nobody connects to the machine of the root `{root.name}` here")
 
 
 def record(

@@ -32,13 +32,15 @@ def restore(wiring: Wiring, file: bytes) -> None:
 
     A restored catalog removes nothing until `artifactctl doctor --repair` has taken in what happened since the backup.
     """
-    from artifactctl.cli.restoring import confirm_replacing
+    from artifactctl.cli.restoring import confirm_replacing, epochs_elsewhere
     from artifactctl.inventory.catalog_restore import put_in_force, unpacked
     from artifactctl.report.catalog_copies import restore_lines, restore_payload
 
     with unpacked(file, wiring.location.location, acting=wiring.acting) as found:
         confirm_replacing(wiring, found)
-        done = put_in_force(wiring.host, found, reason=wiring.choices.reason or "", acting=wiring.acting)
+        elsewhere = epochs_elsewhere(wiring, found)
+        reason = wiring.choices.reason or ""
+        done = put_in_force(wiring.host, found, reason=reason, acting=wiring.acting, elsewhere=elsewhere)
     wiring.output.answer(
         "catalog-restore", payload=lambda: restore_payload(done), text=lambda: ["\n".join(restore_lines(done))]
     )
