@@ -6,6 +6,13 @@ IN_VENV := $(VENV)/bin
 TEST_STAMP := $(VENV)/.test-extra-installed
 TYPED_TESTS := bench benchmarks contract fakes house packaging
 
+# Programs that the tests start find compiled modules, whoever calls make.
+unexport PYTHONDONTWRITEBYTECODE
+
+# One worker a core. `worksteal` hands out long runs of neighbours, so that what a module sets up is set up once.
+TEST_WORKERS ?= logical
+SPREAD := -n $(TEST_WORKERS) --maxprocesses 8 --dist worksteal
+
 .PHONY: help demo test lint clean
 
 help:
@@ -39,7 +46,7 @@ lint: $(TEST_STAMP)
 # One pytest run for everything, so that its summary is the last line. The sandbox is left out without root; the
 # tests that need it then say so, or fail where ARTIFACTCTL_REQUIRE_SYSTEM=1 demands them.
 test: lint
-	tests/bench/sandbox.sh $(IN_VENV)/python -m pytest
+	tests/bench/sandbox.sh $(IN_VENV)/python -m pytest $(SPREAD)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

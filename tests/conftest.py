@@ -4,12 +4,24 @@ import pytest
 from hypothesis import settings
 
 from tests.bench.sandbox import system_tests_are_demanded, why_no_system_tests
+from tests.bench.workers import WorkerPlan, give_sandboxes, make_room_for_files
 
 # A busy machine is no failure; a failing example is printed so that it can be repeated anywhere.
 settings.register_profile("bench", deadline=None, print_blob=True)
 settings.load_profile("bench")
 
 pytest_plugins = ["tests.bench.fixtures"]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(specs: list[WorkerPlan]) -> None:
+    """Before pytest-xdist starts its workers: each in a sandbox of its own."""
+    give_sandboxes(specs)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """In every process of the run, before the first temporary file."""
+    make_room_for_files(config)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -32,14 +32,16 @@ def open_session(
 ) -> "Session":
     """Open the catalog that a person on this machine would mean, or the one at `catalog` (a path or a database URL).
 
-    `clock` is the machine's own unless given; `actor` is the account that runs this. UsageError when there is no
-    catalog: making one is a person's decision.
+    `clock` is the machine's own unless given; `actor` is what the audit log calls the program, by default the account
+    that runs it. What it may do is what that account may. UsageError when there is no catalog: making one is a person's
+    decision.
     """
     from artifactctl.catalog import open_catalog
-    from artifactctl.configuration.account import login_name, stand_in_machine_id
+    from artifactctl.configuration.account import account_here, stand_in_machine_id
     from artifactctl.configuration.location import locate_catalog
     from artifactctl.configuration.settings import read_settings
     from artifactctl.hosts.local import LocalHost
+    from artifactctl.inventory.doorkeeping import Doorkeeper
 
     around = os.environ if environment is None else environment
     folder = working_directory or Path.cwd()
@@ -47,11 +49,12 @@ def open_session(
     where = locate_catalog(None if catalog is None else str(catalog), around, settings)
     host = LocalHost(stand_in_machine_id=stand_in_machine_id(around))
     now = clock or host.now
+    account = account_here(around, host=host.identify().hostname)
     return Session(
-        catalog=open_catalog(where.location, now=now()),
+        catalog=open_catalog(where.location, now=now(), doorkeeper=Doorkeeper(lambda: account)),
         host=host,
         clock=now,
-        actor=actor or f"{login_name(around)}@{host.identify().hostname}",
+        actor=actor or account.actor,
         working_directory=os.fsencode(folder),
     )
 

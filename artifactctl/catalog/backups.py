@@ -16,6 +16,7 @@ from artifactctl.catalog import versions
 from artifactctl.catalog.engine import connect, explain
 from artifactctl.catalog.failures import CatalogDamaged, CopyFailed
 from artifactctl.catalog.filesystem import prepare_files
+from artifactctl.catalog.gate import OPEN
 from artifactctl.catalog.identity_changes import note_change
 from artifactctl.catalog.location import Location, parse_location, sqlite_address
 from artifactctl.catalog.reading import Reading
@@ -93,7 +94,7 @@ def changing_copy(copy: Path, *, actor: str, now: datetime) -> Iterator[Writing]
     try:
         with engines.writers.begin() as connection:
             note_change(connection, now)
-            yield Writing(connection, actor=actor, now=now)
+            yield Writing(connection, actor=actor, now=now, gate=OPEN)
     finally:
         engines.dispose()
     _without_log(copy)

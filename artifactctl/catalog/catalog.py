@@ -7,19 +7,22 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from sqlalchemy import insert, select
+from sqlalchemy import RootTransaction, insert, select
 from sqlalchemy.exc import DBAPIError
 
-from artifactctl.catalog import ballast, members, versions
-from artifactctl.catalog.engine import Engines, connect, explain, keep_spare_pages, may_lack_space
-from artifactctl.catalog.failures import CatalogFull, CatalogMissing
+from artifactctl.catalog import ballast, members, root_leases, versions
+from artifactctl.catalog.engine import Engines, connect, explain
+from artifactctl.catalog.failures import CatalogFull, CatalogMissing, CommitUnknown, RoleMissing
 from artifactctl.catalog.filesystem import is_usable_file, prepare_files
-from artifactctl.catalog.identity_changes import note_change
+from artifactctl.catalog.gate import OPEN, Doorkeeper, Gate
+from artifactctl.catalog.identity_changes import note_change, require_fit
 from artifactctl.catalog.location import Location, parse_location
 from artifactctl.catalog.members import Member
 from artifactctl.catalog.reading import Reading
 from artifactctl.catalog.schema import catalog_identity
+from artifactctl.catalog.sqlite import keep_spare_pages, may_lack_space
 from artifactctl.catalog.writing import Writing
+from artifactctl.domain.roles import Act, Identity, Permission
 
 LOCK_WAIT_SECONDS = 15.0
 """How long a writer waits for another one before it is `Busy`."""
@@ -28,10 +31,12 @@ LOCK_WAIT_SECONDS = 15.0
 class Catalog:
     """An open catalog. `lineage_id` was drawn when it was made; `epoch` is raised when a backup takes its place."""
 
-    def __init__(self, engines: Engines, location: Location, *, now: datetime) -> None:
+    def __init__(self, engines: Engines, location: Location, *, now: datetime, gate: Gate) -> None:
         self._engines = engines
         self._where = location
+        self._gate = gate
         self._has_written = False
+        self._fences: dict[str, int] = {}
         self.location = location.shown
         with self.reading() as reading:
             identity = reading.identity()
@@ -39,6 +44,11 @@ class Catalog:
         self.epoch = identity.epoch
         self.clock_is_behind = now < identity.written_at
         """Whether the clock is behind the last write: nothing may expire by such a clock."""
+
+    @property
+    def is_on_a_server(self) -> bool:
+        """Whether a database server keeps it, which knows its users, and not a file."""
+        return self._where.path is None
 
     @property
     def has_written(self) -> bool:
@@ -69,13 +79,61 @@ class Catalog:
     def writing(self, actor: str, now: datetime) -> Iterator[Writing]:
         """Change the catalog in one transaction, committed at the end unless an exception passes.
 
-        `Busy` when another writer keeps the lock. No look at a disk or a machine belongs inside.
+        `Busy` when another writer keeps the lock. No look at a disk or a machine belongs inside. RoleMissing, recorded
+        in a transaction of its own, when whoever has the catalog open may not do what was asked for.
         """
-        with _explained(self._where), self._engines.writers.begin() as connection:
-            # First of all, so that on every database one writer waits for the other before it has read anything.
+        try:
+            with self._write(actor, now) as writing:
+                yield writing
+        except RoleMissing as refusal:
+            if self._gate.doorkeeper is not None:
+                with self._write(actor, now) as writing:
+                    self._gate.doorkeeper.record_refusal(writing, refusal)
+            raise
+
+    @contextmanager
+    def _write(self, actor: str, now: datetime) -> Iterator[Writing]:
+        with _explained(self._where), self._engines.writers.connect() as connection, connection.begin() as transaction:
+            require_fit(connection, self.location)
+            root_leases.require_held(connection, self._fences, now)
             note_change(connection, now)
             self._has_written = True
-            yield Writing(connection, actor=actor, now=now)
+            yield Writing(connection, actor=actor, now=now, gate=self._gate)
+            _commit(transaction, self.location)
+
+    def permission(self, act: Act) -> Permission:
+        """Return whether whoever has the catalog open may do an act now."""
+        with self.reading() as reading:
+            return self._gate.permission(reading.connection, act)
+
+    def who_acts(self) -> Identity | None:
+        """Return who has the catalog open, as the roles see it; None where nobody can say."""
+        with self.reading() as reading:
+            return self._gate.identity(reading.connection)
+
+    def require(self, act: Act, actor: str, now: datetime, *, about: str = "") -> None:
+        """Refuse an act before anything else is asked or done; the transaction that does it asks again.
+
+        RoleMissing, recorded. Writes nothing when the act may be done.
+        """
+        if not self.permission(act).is_given:
+            with self.writing(actor, now) as writing:
+                writing.require(act, about=about)
+
+    @contextmanager
+    def acting_under(self, root_id: str, fence: int) -> Iterator[None]:
+        """Let every transaction meanwhile prove, and prolong, the lease on a root; RootTakenOver when it is lost."""
+        self._fences[root_id] = fence
+        try:
+            yield
+        finally:
+            self._fences.pop(root_id, None)
+
+    def give_root_back(self, root_id: str, fence: int, *, actor: str, now: datetime) -> None:
+        """Release the lease on a root, in a transaction that proves nothing: it may be lost by now."""
+        self._fences.pop(root_id, None)
+        with self.writing(actor, now) as writing:
+            writing.give_root_back(root_id, fence)
 
     def list_members(self, listing: Iterable[Member], *, now: datetime) -> int:
         """Store a list of members in many short transactions; `Writing.adopt_members` gives it to an artifact."""
@@ -84,21 +142,46 @@ class Catalog:
             return members.list_members(self._engines.writers, listing, now)
 
 
-def open_catalog(location: str | Path, *, now: datetime, lock_wait_seconds: float = LOCK_WAIT_SECONDS) -> Catalog:
-    """Open the catalog at a path or URL; it must exist in this program's version. Changes nothing."""
+def open_catalog(
+    location: str | Path,
+    *,
+    now: datetime,
+    lock_wait_seconds: float = LOCK_WAIT_SECONDS,
+    doorkeeper: Doorkeeper | None = None,
+) -> Catalog:
+    """Open the catalog at a path or URL; it must exist in this program's version. Changes nothing.
+
+    Without a doorkeeper nobody can say who acts, and where roles are in force nothing that takes one is done.
+    """
     where = parse_location(location)
+    gate = Gate(doorkeeper=doorkeeper, path=where.path)
+    return _open(where, now=now, lock_wait_seconds=lock_wait_seconds, gate=gate)
+
+
+def open_trial(location: Path, *, now: datetime) -> Catalog:
+    """Open a copy that is thought with and then forgotten: nothing in it takes a role."""
+    return _open(parse_location(location), now=now, lock_wait_seconds=LOCK_WAIT_SECONDS, gate=OPEN)
+
+
+def _open(where: Location, *, now: datetime, lock_wait_seconds: float, gate: Gate) -> Catalog:
     if where.path is not None and not is_usable_file(where.path):
         raise CatalogMissing(f"there is no catalog at {where.shown}", remedy="artifactctl init")
     engines = connect(where, lock_wait_seconds=lock_wait_seconds)
     try:
         versions.require_current(_first_look(engines, where), where.shown)
-        return Catalog(engines, where, now=now)
+        return Catalog(engines, where, now=now, gate=gate)
     except BaseException:
         engines.dispose()
         raise
 
 
-def create_or_upgrade(location: str | Path, *, now: datetime, lock_wait_seconds: float = LOCK_WAIT_SECONDS) -> Catalog:
+def create_or_upgrade(
+    location: str | Path,
+    *,
+    now: datetime,
+    lock_wait_seconds: float = LOCK_WAIT_SECONDS,
+    doorkeeper: Doorkeeper | None = None,
+) -> Catalog:
     """Open the catalog, making it or bringing it to this program's version first. A newer one is refused untouched."""
     where = parse_location(location)
     if where.path is not None and not is_usable_file(where.path):
@@ -112,7 +195,7 @@ def create_or_upgrade(location: str | Path, *, now: datetime, lock_wait_seconds:
             with _explained(where):
                 _bring_up(engines, now)
         _keep_reserves(engines, where)
-        return Catalog(engines, where, now=now)
+        return Catalog(engines, where, now=now, gate=Gate(doorkeeper=doorkeeper, path=where.path))
     except BaseException:
         engines.dispose()
         raise
@@ -133,10 +216,23 @@ def _first_look(engines: Engines, where: Location) -> str | None:
 
 
 def _keep_reserves(engines: Engines, where: Location) -> None:
+    if where.path is None:
+        return
     with _explained(where):
-        keep_spare_pages(engines)
-    if where.path is not None:
-        ballast.fill(where.path)
+        keep_spare_pages(engines.writers)
+    ballast.fill(where.path)
+
+
+def _commit(transaction: RootTransaction, shown: str) -> None:
+    try:
+        transaction.commit()
+    except DBAPIError as error:
+        if not error.connection_invalidated:
+            raise
+        raise CommitUnknown(
+            f"the connection to the catalog {shown} broke as a change was recorded: whether it was, is not known",
+            remedy="`artifactctl doctor` shows what was left unfinished, `artifactctl audit ls` what was recorded",
+        ) from error
 
 
 def _bring_up(engines: Engines, now: datetime) -> None:
@@ -144,6 +240,7 @@ def _bring_up(engines: Engines, now: datetime) -> None:
     from artifactctl.catalog.upgrading import upgrade
 
     with engines.writers.begin() as connection:
+        versions.stored_version(connection)  # once more, now that nobody else can be making one
         upgrade(connection)
         if connection.execute(select(catalog_identity.c.id)).first() is None:
             connection.execute(

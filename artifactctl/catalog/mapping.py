@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import Row
 
 from artifactctl.catalog.columns import canonical_json
+from artifactctl.domain.accounts import Signature
 from artifactctl.domain.artifacts import (
     Artifact,
     ArtifactKind,
@@ -47,6 +48,7 @@ def to_identity(row: AnyRow) -> CatalogIdentity:
         created_at=row.created_at,
         written_at=row.written_at,
         lineage_confirmed_at=row.lineage_confirmed_at,
+        moved_to=row.moved_to or "",
     )
 
 
@@ -235,12 +237,21 @@ def to_plan(row: AnyRow, used_steps: Sequence[int]) -> SavedPlan:
         created_at=row.created_at,
         expires_at=row.expires_at,
         used_steps=tuple(used_steps),
+        planner=None
+        if row.planner is None
+        else Signature(actor=row.planner, database_user=row.planner_database_user or ""),
     )
 
 
 def to_approval(row: AnyRow) -> Approval:
     """Return a row of `approval` as a value."""
-    return Approval(digest=row.digest, actor=row.actor, reason=row.reason, approved_at=row.approved_at)
+    return Approval(
+        digest=row.digest,
+        actor=row.actor,
+        reason=row.reason,
+        approved_at=row.approved_at,
+        database_user=row.database_user or "",
+    )
 
 
 def to_verification(row: AnyRow) -> Verification:

@@ -7,7 +7,8 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, select
 
-from artifactctl.catalog.members import TYPE_LETTERS, folders_of, placeholder
+from artifactctl.catalog.bulk import placeholder
+from artifactctl.catalog.members import TYPE_LETTERS, folders_of
 from artifactctl.catalog.schema_artifacts import artifact, member_list, shard, shard_directory
 from artifactctl.domain.ledger import ShardLocation
 

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Engine, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from artifactctl.catalog import member_waste
+from artifactctl.catalog.bulk import insert_rows, placeholder
 from artifactctl.catalog.failures import StateChanged, UnknownObject
 from artifactctl.catalog.schema_artifacts import artifact, member_list, shard_directory
 
@@ -101,11 +102,6 @@ def folders_of(connection: Connection, list_id: int) -> dict[bytes, int]:
     return {relative: number for relative, number in connection.execute(statement)}
 
 
-def placeholder(connection: Connection) -> str:
-    """Return what stands for a value in the driver's own SQL; the rows go there as tuples, at twice the speed."""
-    return "?" if connection.dialect.paramstyle == "qmark" else "%s"
-
-
 def _begin_list(connection: Connection, now: datetime) -> int:
     statement = insert(member_list).values(begun_at=now).returning(member_list.c.id)
     return int(connection.execute(statement).scalar_one())
@@ -133,17 +129,9 @@ def _fill(connection: Connection, list_id: int, batch: list[Member], folders: di
             following += 1
             new_folders.append((number, list_id, folder))
         rows.append((number, name, _TYPE_NUMBERS[letter], size_bytes, tokens))
-    mark = placeholder(connection)
-    if new_folders:
-        connection.exec_driver_sql(
-            f"INSERT INTO shard_directory (id, list_id, relative) VALUES ({mark}, {mark}, {mark})", new_folders
-        )
+    insert_rows(connection, "shard_directory", ("id", "list_id", "relative"), new_folders)
     try:
-        connection.exec_driver_sql(
-            "INSERT INTO shard (directory_id, name, type, size_bytes, tokens)"
-            f" VALUES ({mark}, {mark}, {mark}, {mark}, {mark})",
-            rows,
-        )
+        insert_rows(connection, "shard", ("directory_id", "name", "type", "size_bytes", "tokens"), rows)
     except IntegrityError as error:
         raise ValueError("a member was listed twice") from error
     return len(rows)

@@ -12,6 +12,7 @@ from artifactctl.catalog.schema_work import operation
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.ledger import KnownHost, KnownVolume
 from artifactctl.domain.operations import FINISHED
+from artifactctl.domain.roles import Act
 
 if TYPE_CHECKING:
     from artifactctl.catalog.writing import Writing
@@ -38,6 +39,7 @@ def add_host(
 
 def add_root(writing: "Writing", added: Root) -> Root:
     """Record a root, or take a forgotten one back under its old id."""
+    writing.require(Act.CHANGE_ROOT, about=added.name)
     connection = writing.connection
     if place_queries.root(connection, added.root_id) is not None:
         raise NameTaken(f"the root {added.root_id} is managed already", remedy="artifactctl root ls")
@@ -51,6 +53,7 @@ def add_root(writing: "Writing", added: Root) -> Root:
 
 def update_root(writing: "Writing", changed: Root) -> Root:
     """Record what a root is now."""
+    writing.require(Act.CHANGE_ROOT, about=changed.name)
     _refuse_taken_name(writing, changed)
     statement = update(root).where(root.c.id == changed.root_id, root.c.forgotten_at.is_(None))
     if not writing.connection.execute(statement.values(**_facts(changed))).rowcount:
@@ -60,6 +63,7 @@ def update_root(writing: "Writing", changed: Root) -> Root:
 
 def forget_root(writing: "Writing", root_id: str) -> None:
     """Mark a root as forgotten; its quarantine must be empty."""
+    writing.require(Act.CHANGE_ROOT, about=root_id)
     unfinished = select(operation.c.id).where(operation.c.root_id == root_id, operation.c.state.not_in(_OVER))
     waiting = writing.connection.execute(unfinished).scalars().all()
     if waiting:

@@ -10,15 +10,16 @@ from sqlalchemy import func, insert, select, update
 from artifactctl.catalog import artifact_queries, promise_queries
 from artifactctl.catalog.failures import LeaseLost, StateChanged, UnknownObject
 from artifactctl.catalog.mapping import to_reservation
+from artifactctl.catalog.root_leases import EPOCH_BITS
 from artifactctl.catalog.schema import catalog_identity
 from artifactctl.catalog.schema_work import hold, lease, reservation
 from artifactctl.domain.artifacts import Hold, Lease, Reservation
+from artifactctl.domain.roles import Act
 
 if TYPE_CHECKING:
     from artifactctl.catalog.writing import Writing
 
 _ID_BYTES = 8
-_EPOCH_BITS = 40  # of a fence's 63: no epoch gives a million million leases
 
 
 def grant_lease(
@@ -73,6 +74,7 @@ def release_lease(writing: "Writing", lease_id: str, owner: str) -> None:
 def break_lease(writing: "Writing", lease_id: str, reason: str) -> None:
     """End somebody else's lease, recording who did and why."""
     known = _lease(writing, lease_id)
+    writing.require(Act.BREAK_LEASE, about=known.artifact_name)
     if not _end_lease(writing, lease_id, {"broken_by": writing.actor, "broken_reason": reason}):
         raise StateChanged(f"the lease {lease_id} on {known.artifact_name} is over already")
 
@@ -97,6 +99,7 @@ def place_hold(
 def release_hold(writing: "Writing", hold_id: int, reason: str) -> None:
     """Release a hold, recording who did and why."""
     known = _hold(writing, hold_id)
+    writing.require(Act.RELEASE_HOLD, about=known.artifact_name)
     statement = update(hold).where(hold.c.id == hold_id, hold.c.released_at.is_(None))
     release = {"released_at": writing.now, "released_by": writing.actor, "release_reason": reason}
     if not writing.connection.execute(statement.values(**release)).rowcount:
@@ -135,7 +138,7 @@ def _next_fence(writing: "Writing") -> int:
     """Return a number above every fence ever given, those included that a catalog gave whose place this one took."""
     epoch: int = writing.connection.execute(select(catalog_identity.c.epoch)).scalar_one()
     newest: int | None = writing.connection.execute(select(func.max(lease.c.fence))).scalar_one()
-    return max(newest or 0, (epoch - 1) << _EPOCH_BITS) + 1
+    return max(newest or 0, (epoch - 1) << EPOCH_BITS) + 1
 
 
 def _end_lease(writing: "Writing", lease_id: str, how: Mapping[str, Any]) -> bool:

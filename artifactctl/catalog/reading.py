@@ -12,6 +12,8 @@ from artifactctl.catalog import (
     place_queries,
     policy_facts,
     promise_queries,
+    role_queries,
+    root_leases,
     taking_queries,
     work_queries,
 )
@@ -37,6 +39,7 @@ from artifactctl.domain.ledger import (
     KnownVolume,
     Measurement,
     Operation,
+    RootLease,
     SavedPlan,
     ShardLocation,
     Sighting,
@@ -44,6 +47,7 @@ from artifactctl.domain.ledger import (
     Verification,
 )
 from artifactctl.domain.operations import JournalEvent
+from artifactctl.domain.roles import Grant
 from artifactctl.policy.facts import Facts
 from artifactctl.policy.scope import Wanted
 
@@ -198,6 +202,10 @@ class Reading:
         """Return the roots in use on one filesystem."""
         return place_queries.roots_on(self.connection, filesystem_uuid)
 
+    def root_lease(self, root_id: str) -> RootLease | None:
+        """Return who last took the right to change a root, None when nobody ever did."""
+        return root_leases.of_root(self.connection, root_id)
+
     def volumes(self) -> tuple[KnownVolume, ...]:
         """Return the volumes as last seen."""
         return place_queries.volumes(self.connection)
@@ -255,6 +263,12 @@ class Reading:
     ) -> tuple[Operation, ...]:
         """Return operations, oldest first."""
         return work_queries.operations(self.connection, states=states, artifact_id=artifact_id, root_id=root_id)
+
+    # roles
+
+    def grants(self) -> tuple[Grant, ...]:
+        """Return the roles in force, oldest first; none at all means that everybody may do everything."""
+        return role_queries.grants(self.connection)
 
     # how much was taken
 

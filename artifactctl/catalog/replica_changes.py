@@ -10,6 +10,7 @@ from artifactctl.catalog import artifact_queries
 from artifactctl.catalog.failures import PathTaken, StateChanged, UnknownObject
 from artifactctl.catalog.schema_artifacts import observation, replica, verification
 from artifactctl.domain.artifacts import Replica, ReplicaState, VerifyLevel
+from artifactctl.domain.roles import Act
 from artifactctl.domain.text import display_path
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ _SET_ASIDE = (
     ReplicaState.RESTORING,
     ReplicaState.PURGING,
 )
+_TAKES_A_ROLE = {ReplicaState.QUARANTINING: Act.SET_ASIDE, ReplicaState.PURGING: Act.PURGE}
+"""The states in which a removal begins; to bring one that has begun to its end takes no role."""
 
 
 def add_replica(
@@ -62,6 +65,8 @@ def change_state(
 ) -> None:
     """Compare and set the state; gone is final."""
     known = _existing(writing, replica_id)
+    if to in _TAKES_A_ROLE:
+        writing.require(_TAKES_A_ROLE[to], about=_shown(known))
     if known.state not in expected or known.state is ReplicaState.GONE:
         raise StateChanged(
             f"the copy at {_shown(known)} is {known.state}, not {' or '.join(sorted(expected))}",

@@ -40,6 +40,8 @@ catalog_identity = Table(
     Column("created_at", Instant, nullable=False),
     Column("written_at", Instant, nullable=False),
     Column("lineage_confirmed_at", Instant),
+    # Where the catalog went when it was copied as a whole: from then on it takes no more changes here.
+    Column("moved_to", Words),
     CheckConstraint("id = 1", name="one_row"),
 )
 
@@ -83,3 +85,16 @@ root = Table(
 )
 # The migration states the condition for PostgreSQL too; stating it here would import that dialect at every start.
 Index("uq_root_name_in_use", root.c.name, unique=True, sqlite_where=root.c.forgotten_at.is_(None))
+
+# Who holds the right to change what lies below a root. The fence grows each time somebody takes it, and never shrinks.
+root_lease = Table(
+    "root_lease",
+    metadata,
+    Column("root_id", String(64), ForeignKey("root.id"), primary_key=True),
+    Column("fence", Bytes, nullable=False),
+    Column("machine_id", Words, nullable=False),
+    Column("holder", Words, nullable=False),
+    Column("taken_at", Instant, nullable=False),
+    Column("expires_at", Instant, nullable=False),
+    Column("released_at", Instant),
+)

@@ -102,6 +102,8 @@ plan = Table(
     Column("actor", Words, nullable=False),
     Column("created_at", Instant, nullable=False),
     Column("expires_at", Instant, nullable=False),
+    Column("planner", Words),
+    Column("planner_database_user", Words),
 )
 
 plan_step_use = Table(
@@ -121,6 +123,7 @@ approval = Table(
     Column("actor", Words, nullable=False),
     Column("reason", Words, nullable=False),
     Column("approved_at", Instant, nullable=False),
+    Column("database_user", Words),
 )
 
 operation = Table(

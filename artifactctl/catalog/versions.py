@@ -11,7 +11,7 @@ from sqlalchemy import Connection, column, inspect, select, table
 from artifactctl.catalog.failures import CatalogMissing, CatalogOutdated, CatalogTooNew, NotACatalog
 from artifactctl.catalog.schema import catalog_identity
 
-KNOWN = ("0001", "0002")
+KNOWN = ("0001", "0002", "0003", "0004")
 CURRENT = KNOWN[-1]
 
 _version = table("alembic_version", column("version_num"))
@@ -27,6 +27,11 @@ def stored_version(connection: Connection) -> str | None:
         return None
     if _version.name not in names or catalog_identity.name not in names:
         raise NotACatalog("the database holds tables of something else", remedy="name another with --catalog")
+    return version_number(connection)
+
+
+def version_number(connection: Connection) -> str | None:
+    """Return the version of what is known to be a catalog."""
     return connection.execute(select(_version.c.version_num)).scalar_one_or_none()
 
 

@@ -12,6 +12,7 @@ from artifactctl.catalog.schema_work import approval, operation, plan, plan_step
 from artifactctl.domain.artifacts import Run, RunState
 from artifactctl.domain.ledger import Operation, PlanState, SavedPlan
 from artifactctl.domain.operations import JournalEvent
+from artifactctl.domain.roles import Act
 
 if TYPE_CHECKING:
     from artifactctl.catalog.writing import Writing
@@ -45,9 +46,12 @@ def add_run_output(writing: "Writing", run_id: int, artifact_id: int) -> None:
     _attach(writing, run_output, run_id, {artifact_id} - set(_run(writing, run_id).outputs))
 
 
-def save_plan(writing: "Writing", digest: str, document: str, expires_at: datetime) -> SavedPlan:
-    """Keep a plan."""
+def save_plan(writing: "Writing", digest: str, document: str, expires_at: datetime, *, as_planner: bool) -> SavedPlan:
+    """Keep a plan. Where roles are in force, whoever brings in one that nobody vouched for vouches for it."""
     known = work_queries.plan(writing.connection, digest)
+    if known is None or known.planner is None:
+        writing.require(Act.PLAN, about=f"plan {digest[:12]}")
+        as_planner = as_planner or bool(writing.grants())
     if known is None:
         writing.connection.execute(
             insert(plan).values(
@@ -61,6 +65,9 @@ def save_plan(writing: "Writing", digest: str, document: str, expires_at: dateti
         )
     elif expires_at > known.expires_at:
         writing.connection.execute(update(plan).where(plan.c.digest == digest).values(expires_at=expires_at))
+    if as_planner and (known is None or known.planner is None):
+        planner = {"planner": writing.actor, "planner_database_user": writing.database_user()}
+        writing.connection.execute(update(plan).where(plan.c.digest == digest).values(**planner))
     return _plan(writing, digest)
 
 
@@ -83,8 +90,15 @@ def use_step(writing: "Writing", digest: str, step_index: int) -> None:
 
 def approve(writing: "Writing", digest: str, reason: str) -> None:
     """Record this actor's consent."""
+    writing.require(Act.APPROVE, about=f"plan {digest[:12]}")
     writing.connection.execute(
-        insert(approval).values(digest=digest, actor=writing.actor, reason=reason, approved_at=writing.now)
+        insert(approval).values(
+            digest=digest,
+            actor=writing.actor,
+            reason=reason,
+            approved_at=writing.now,
+            database_user=writing.database_user(),
+        )
     )
 
 

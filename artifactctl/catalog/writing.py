@@ -17,9 +17,12 @@ from artifactctl.catalog import (
     place_changes,
     promise_changes,
     replica_changes,
+    role_changes,
+    root_leases,
     work_changes,
 )
 from artifactctl.catalog.artifact_changes import Pairs
+from artifactctl.catalog.gate import Gate
 from artifactctl.catalog.members import Member
 from artifactctl.catalog.reading import Reading
 from artifactctl.domain.artifacts import (
@@ -36,23 +39,51 @@ from artifactctl.domain.artifacts import (
     RunState,
     VerifyLevel,
 )
-from artifactctl.domain.ledger import KnownHost, KnownVolume, Operation, PlanState, SavedPlan
+from artifactctl.domain.ledger import KnownHost, KnownVolume, Operation, PlanState, RootLease, SavedPlan
 from artifactctl.domain.operations import JournalEvent
+from artifactctl.domain.roles import Act, Grant, Identity, Role, Subject
 
 
 class Writing(Reading):
     """One transaction by `actor` at `now`; everything in it happens, or nothing does."""
 
-    def __init__(self, connection: Connection, *, actor: str, now: datetime) -> None:
+    def __init__(self, connection: Connection, *, actor: str, now: datetime, gate: Gate) -> None:
         super().__init__(connection)
         self.actor = actor
         self.now = now
+        self._gate = gate
+
+    # who may
+
+    def require(self, act: Act, *, about: str = "") -> None:
+        """Raise RoleMissing, which undoes this transaction and is audited, unless whoever acts may do this."""
+        self._gate.require(self.connection, act, about=about)
+
+    def who_acts(self) -> Identity | None:
+        """Return who acts as the roles see it, None where nobody can say."""
+        return self._gate.identity(self.connection)
+
+    def database_user(self) -> str:
+        """Return who logged in to the database server, "" for a catalog in a file."""
+        return self._gate.database_user(self.connection)
+
+    def grant_role(self, role: Role, subject: Subject, *, reason: str) -> tuple[Grant, ...]:
+        """Grant a role; returns the grants made, of which the first ever also lets its maker administer."""
+        return role_changes.grant_role(self, role, subject, reason)
+
+    def revoke_role(self, role: Role, subject: Subject, *, reason: str) -> tuple[Grant, ...]:
+        """Revoke a role; LastAdministrator when its maker could not change roles any more."""
+        return role_changes.revoke_role(self, role, subject, reason)
 
     # which catalog it is
 
     def raise_epoch(self, epoch: int) -> None:
         """Set a higher epoch; the lineage counts as unconfirmed from then on. StateChanged when it is not higher."""
         identity_changes.raise_epoch(self, epoch)
+
+    def move(self, to: str) -> None:
+        """Record where the catalog went as a whole; nothing is changed here after this transaction."""
+        identity_changes.move(self, to)
 
     def confirm_lineage(self) -> None:
         """Record that a person stands behind this catalog."""
@@ -79,6 +110,17 @@ class Writing(Reading):
     def forget_root(self, root_id: str) -> None:
         """Stop managing a root; StateChanged while operations on it are unfinished. Its rows stay."""
         place_changes.forget_root(self, root_id)
+
+    def take_root(self, root_id: str, *, machine_id: str, above: int = 0) -> RootLease:
+        """Take the right to change a root with a new, highest fence; the caller holds the root's lock on the machine.
+
+        Busy when an operator on another machine has it and is at work.
+        """
+        return root_leases.take(self, root_id, machine_id=machine_id, above=above)
+
+    def give_root_back(self, root_id: str, fence: int) -> None:
+        """Release that right; nothing happens when somebody else has it by now."""
+        root_leases.release(self, root_id, fence)
 
     def record_volume(self, volume: KnownVolume) -> None:
         """Record a filesystem as it was just seen."""
@@ -389,9 +431,9 @@ class Writing(Reading):
         """Record that a run makes an artifact, while it is at it."""
         work_changes.add_run_output(self, run_id, artifact_id)
 
-    def save_plan(self, digest: str, document: str, *, expires_at: datetime) -> SavedPlan:
-        """Keep a plan; the same digest again is the same plan, with the later expiry."""
-        return work_changes.save_plan(self, digest, document, expires_at)
+    def save_plan(self, digest: str, document: str, *, expires_at: datetime, as_planner: bool = False) -> SavedPlan:
+        """Keep a plan; the same digest again is the same plan, with the later expiry and its first planner."""
+        return work_changes.save_plan(self, digest, document, expires_at, as_planner=as_planner)
 
     def set_plan_state(self, digest: str, state: PlanState) -> None:
         """Record how far a plan's application came."""

@@ -18,6 +18,7 @@ SECTIONS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
             ),
             "init": (f"{_FOLDER}.init:init", "Create or upgrade the catalog."),
             "root": (f"{_FOLDER}.root:root", "Say below which folders artifactctl may act."),
+            "host": (f"{_FOLDER}.host:host", "Say which other machines there are, and how they are."),
             "completion": (f"{_FOLDER}.completion:completion", "Print the completion script for a shell."),
         },
     ),
@@ -106,6 +107,7 @@ SECTIONS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
                 "Check, test, show and compare the files that say what may go.",
             ),
             "lease": (f"{_FOLDER}.lease:lease", "Say what is in use, so that nothing removes it meanwhile."),
+            "role": (f"{_FOLDER}.role:role", "Say who may do what; without any role everybody may do everything."),
         },
     ),
     (

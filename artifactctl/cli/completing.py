@@ -16,3 +16,12 @@ def names_beginning_with(context: click.Context, incomplete: str) -> list[str]:
     except ArtifactctlError:
         return []
     return [name for name in found if name.startswith(incomplete)]
+
+
+def hosts_beginning_with(context: click.Context, incomplete: str) -> list[str]:
+    """Return the names of known machines that begin with what was typed."""
+    try:
+        with wiring_of(context).open_existing().reading() as reading:
+            return [host.name for host in reading.hosts() if host.name.startswith(incomplete)]
+    except ArtifactctlError:
+        return []

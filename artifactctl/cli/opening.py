@@ -26,7 +26,7 @@ def open_or_offer(wiring: "Wiring") -> Catalog:
 
 def start(wiring: "Wiring") -> StartedCatalog:
     """Make or upgrade the catalog, as `init` does."""
-    started = start_catalog(wiring.location.location, acting=wiring.acting)
+    started = start_catalog(wiring.location.location, acting=wiring.acting, doorkeeper=wiring.doorkeeper)
     wiring.closing(started.catalog)
     return started
 

@@ -85,6 +85,18 @@ class ArtifactName(_ParamType):
         return [CompletionItem(name) for name in names_beginning_with(ctx, incomplete)]
 
 
+class HostName(_ParamType):
+    """The name of a machine the catalog knows; completes names."""
+
+    name = "name"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Return the known machines that begin with what is typed; none when there is no catalog to ask."""
+        from artifactctl.cli.completing import hosts_beginning_with
+
+        return [CompletionItem(name) for name in hosts_beginning_with(ctx, incomplete)]
+
+
 class BytesPath(_ParamType):
     """A path as the bytes the shell handed over, made absolute but not resolved: links are for the guards to judge."""
 
@@ -167,6 +179,7 @@ class Metric(_ParamType):
 
 NAME = Name()
 ARTIFACT = ArtifactName()
+HOST = HostName()
 PATH = BytesPath()
 PLACE = MachinePath()
 METRIC = Metric()

@@ -182,6 +182,8 @@ class ReclaimSession:
 
     def show(self, *, out: bytes | None, every_guard: bool) -> None:
         """Print the plan, save it where asked, and end with 4 when nothing in it may go."""
+        from artifactctl.reclaim.approving import record_plan
+
         plan = self._plan()
         if out is not None and self._adoption is not None:
             raise UsageError(
@@ -189,6 +191,7 @@ class ReclaimSession:
                 remedy="register it first (`artifactctl root add`, `artifactctl scan`), or leave --out away",
             )
         if out is not None and plan.steps:
+            record_plan(self._work.catalog, plan, acting=self._wiring.acting)
             self._save(plan, out)
         self._print(plan, every_guard=every_guard)
         if out is not None and not plan.steps:
@@ -215,11 +218,22 @@ class ReclaimSession:
         self._print_unless_json(plan, every_guard=every_guard)
         if not plan.steps:
             self._refuse(plan)
+        self._require_roles(plan)
         self._require_approval(plan)
         reason = self._wish.waiver_reason or self._wiring.dialogue.reason("Why may it go?", then_confirmed=True)
         confirm(self._wiring, plan)
         final = self._register_and_plan_again(plan)
         carry_out(self._wiring, self._host, lambda work: self._apply(work, final, reason=reason), named=self._policy)
+
+    def _require_roles(self, plan: "ReclaimPlan") -> None:
+        """Refuse before anything is asked whoever may not do this; the engine asks again in its transactions."""
+        from artifactctl.domain.roles import Act
+        from artifactctl.reclaim.applicability import acts_of
+
+        catalog = self._wiring.catalog_if_any
+        if catalog is not None:
+            for act in (Act.PLAN, *acts_of(plan)):
+                catalog.require(act, self._wiring.actor, self._wiring.now(), about=f"plan {plan.digest[:12]}")
 
     def _require_approval(self, plan: "ReclaimPlan") -> None:
         """Refuse a plan that somebody else must approve and nobody has, with the commands that lead there."""

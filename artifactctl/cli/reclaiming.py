@@ -10,6 +10,7 @@ from artifactctl.cli.interrupt import stopping
 from artifactctl.cli.policy_choice import policy_for
 from artifactctl.cli.wiring import Wiring
 from artifactctl.domain.errors import UsageError
+from artifactctl.domain.verdicts import Verdict
 
 if TYPE_CHECKING:
     from artifactctl.catalog import Catalog
@@ -46,6 +47,7 @@ def workplace_of(
         elsewhere=wiring.fleet.of_root,
         policy=policy or policy_for(wiring, named),
         policy_files=named,
+        clients=wiring.clients,
         actor=wiring.actor,
         clock=wiring.now,
         new_operation=lambda: f"{wiring.now():%Y%m%d}-{secrets.token_hex(4)}",
@@ -147,10 +149,14 @@ class Negotiation:
         )
 
     def offer_purge(self, plan: "ReclaimPlan") -> "Wish | None":
-        """Return the wish with `purge_now` when the volume is nearly full and the person wants that."""
+        """Return the wish with `purge_now` when the volume is nearly full and the person wants that.
+
+        What goes on a statement about other machines cannot be purged at once: it is not offered.
+        """
         usage = self.host.usage(plan.mount)
         full = 1 - usage.available_bytes / max(usage.size_bytes, 1)
-        if plan.purge_now or full < FULL_ENOUGH_TO_PURGE or not self.wiring.dialogue.has_terminal:
+        attested = any(e.verdict is Verdict.ATTESTED for step in plan.steps for e in step.evidence)
+        if plan.purge_now or attested or full < FULL_ENOUGH_TO_PURGE or not self.wiring.dialogue.has_terminal:
             return None
         question = f"The volume is {full:.0%} full and a quarantine frees nothing. Purge at once, without a way back?"
         return replace(self.wish, purge_now=True) if self.wiring.dialogue.agrees(question) else None

@@ -45,9 +45,11 @@ def place_meant(wiring: Wiring, word: str, *, on: str = "") -> "Place":
         return place_of(reading, f"{on or named}:{path}", here=wiring.here)
 
 
-def host_of_root(wiring: Wiring, reading: "Reading", root: "Root") -> "Host":
-    """Return the machine on which a root lies, connected."""
-    return wiring.fleet.of_root(reading, root)
+def host_of_root(wiring: Wiring, name: str) -> "Host":
+    """Return the machine on which a root lies, connected; this one for a name that is no root's."""
+    with wiring.catalog.reading() as reading:
+        root = reading.root(name)
+        return wiring.fleet.reach(None) if root is None else wiring.fleet.of_root(reading, root)
 
 
 def host_of_volume(wiring: Wiring, reading: "Reading | None", word: str) -> "Host":

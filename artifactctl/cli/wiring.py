@@ -21,9 +21,12 @@ if TYPE_CHECKING:
     from artifactctl.configuration.limits import SafetyLimits
     from artifactctl.configuration.location import CatalogLocation
     from artifactctl.configuration.settings import Settings
+    from artifactctl.domain.accounts import Account
     from artifactctl.domain.identity import HostIdentity
     from artifactctl.hosts.protocol import Host
     from artifactctl.inventory.acting import Acting
+    from artifactctl.inventory.clients import Clients
+    from artifactctl.inventory.doorkeeping import Doorkeeper
     from artifactctl.inventory.fleet import Fleet
     from artifactctl.inventory.places import Here
 
@@ -100,7 +103,7 @@ class Wiring:
         """Open the catalog as it is; CatalogMissing, CatalogOutdated and the like as they are found."""
         from artifactctl.catalog import open_catalog
 
-        return self.closing(open_catalog(self.location.location, now=self.now()))
+        return self.closing(open_catalog(self.location.location, now=self.now(), doorkeeper=self.doorkeeper))
 
     def closing(self, catalog: "Catalog") -> "Catalog":
         """Close the catalog when the command ends; what it changed is noted in the roots before."""
@@ -203,11 +206,41 @@ class Wiring:
         return fleet
 
     @cached_property
+    def clients(self) -> "Clients":
+        """The machines that mount volumes of the one that is worked on, by their names in the catalog."""
+        from artifactctl.inventory.clients import DEADLINE_SECONDS, Clients
+
+        around = self.surroundings
+        return Clients(
+            connect=around.other_host or self._machine_called,
+            deadline_seconds=around.other_host_seconds or DEADLINE_SECONDS,
+        )
+
+    def _machine_called(self, name: str) -> "Host":
+        from artifactctl.inventory.clients import unknown_machine
+
+        with self.reading_if_any() as reading:
+            known = None if reading is None else reading.host(name)
+        if known is None:
+            raise unknown_machine(name)
+        return self.fleet.reach(known)
+
+    @cached_property
     def actor(self) -> str:
         """Who acts, as it stands in the audit log: `login@host`."""
-        from artifactctl.configuration.account import login_name
+        return self.account.actor
 
-        return f"{login_name(self.surroundings.environment)}@{self.identity.hostname}"
+    @cached_property
+    def account(self) -> "Account":
+        """The account that acts."""
+        return self.surroundings.ask_account(self.surroundings.environment, self.identity.hostname)
+
+    @cached_property
+    def doorkeeper(self) -> "Doorkeeper":
+        """What tells a catalog who has it open."""
+        from artifactctl.inventory.doorkeeping import Doorkeeper
+
+        return Doorkeeper(lambda: self.account)
 
     def now(self) -> datetime:
         """Return the present instant."""

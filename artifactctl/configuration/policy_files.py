@@ -4,13 +4,14 @@ Files are called as the person named them, so that findings lead back to them.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from artifactctl.configuration.revisions import GIT_PREFIX, files_at_revision
 from artifactctl.configuration.settings import Settings
 from artifactctl.domain.errors import UsageError
-from artifactctl.policy.reading import load_policy
+from artifactctl.policy.read_ahead import FILE as SHIPPED_NAME
+from artifactctl.policy.read_ahead import meaning_read_ahead
 from artifactctl.policy.ruleset import Policy
 from artifactctl.shipped import shipped_dir
 
@@ -28,13 +29,22 @@ class PolicyUnreadable(UsageError):
 
 def shipped_default() -> Policy:
     """Return the policy that applies where none is configured."""
-    return load_policy([shipped_default_file()])
+    return meaning_of([shipped_default_file()])
 
 
 def shipped_default_file() -> PolicyText:
     """Return the file of the shipped default."""
-    path = shipped_dir("policies") / SHIPPED_DEFAULT
-    return f"policies/{SHIPPED_DEFAULT}", path.read_bytes()
+    return SHIPPED_NAME, (shipped_dir("policies") / SHIPPED_DEFAULT).read_bytes()
+
+
+def meaning_of(files: Sequence[tuple[str, str | bytes]]) -> Policy:
+    """Return what the files (name, content) mean together; PolicyUnusable lists what is wrong with them."""
+    known = meaning_read_ahead(files)
+    if known is not None:
+        return known
+    from artifactctl.policy.reading import load_policy  # costs as much as the rest of a command, so only when needed
+
+    return load_policy(files)
 
 
 def policy_texts(words: Iterable[str], *, working_directory: Path) -> tuple[PolicyText, ...]:

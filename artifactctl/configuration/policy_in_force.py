@@ -13,11 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from artifactctl.configuration.limits import SafetyLimits, stated_limits, tightened_by
-from artifactctl.configuration.policy_files import FILES_KEY, PolicyText, policy_texts, texts_in_force
+from artifactctl.configuration.policy_files import FILES_KEY, PolicyText, meaning_of, policy_texts, texts_in_force
 from artifactctl.configuration.settings import Settings
 from artifactctl.domain.errors import UsageError
 from artifactctl.policy.layering import laid_over
-from artifactctl.policy.reading import load_policy
 from artifactctl.policy.ruleset import Policy
 
 VARIABLE = "ARTIFACTCTL_POLICY_FILES"
@@ -50,19 +49,19 @@ def policy_in_force(
     policy = configured_policy(settings, working_directory=working_directory)
     for texts in (texts_of_environment(environment, working_directory=working_directory), named):
         if texts:
-            policy = laid_over(policy, load_policy(texts))
+            policy = laid_over(policy, meaning_of(texts))
     return _tightened_by_variables(policy, environment)
 
 
 def as_if_configured(texts: Sequence[PolicyText], settings: Settings, environment: Mapping[str, str]) -> Policy:
     """Return what policy files would mean if the configuration named them."""
-    return _tightened_by_variables(load_policy(texts).tightened(**stated_limits(settings)), environment)
+    return _tightened_by_variables(meaning_of(texts).tightened(**stated_limits(settings)), environment)
 
 
 def configured_policy(settings: Settings, *, working_directory: Path) -> Policy:
     """Return what the configuration files say, without anything that is named for one run."""
     texts, limits = texts_in_force(settings, working_directory=working_directory), stated_limits(settings)
-    policy = load_policy(texts)
+    policy = meaning_of(texts)
     if settings.texts(FILES_KEY):
         return policy.tightened(**limits)
     caps = {name: limits.pop(name) for name in ("max_bytes", "max_artifacts") if name in limits}

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from artifactctl.domain.attestation import Regime
+
 
 class ArtifactKind(StrEnum):
     """The kinds of artifact; `model` is a target model or a cache snapshot of one."""
@@ -70,7 +72,7 @@ class RunState(StrEnum):
 class Root:
     """A managed root: `path` is absolute on its host; `root_id` also stands in the marker file on disk.
 
-    `attestation` is "" (local), "lease" or "sole-clients:a,b" (audited statements about who else can open files).
+    `attestation` is what somebody stated, on record, about who else can open files: the text of an `Attestation`.
     """
 
     root_id: str
@@ -81,6 +83,11 @@ class Root:
     filesystem_type: str
     inode: int
     attestation: str = ""
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether artifactctl keeps a folder of its own there. Below one without it nothing is written or removed."""
+        return self.attestation != Regime.READ_ONLY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

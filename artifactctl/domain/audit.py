@@ -20,7 +20,11 @@ class AuditAction(StrEnum):
     CATALOG_RESTORE = "catalog.restore"  # a backup took the catalog's place
     CATALOG_CONFIRM = "catalog.confirm"  # a person vouched for the lineage of a rebuilt catalog
     CATALOG_RAISE_EPOCH = "catalog.raise_epoch"  # a person let a restored catalog act on a root again
+    HOST_ADD = "host.add"  # another machine is known from now on, by the key that it proved to have
     ROOT_ADD = "root.add"  # a folder is managed from now on
+    ROOT_ATTEST = "root.attest"  # a person said who else has files open there
+    ROOT_WITHDRAW = "root.withdraw"  # what was said about that was taken back
+    ROOT_TAKE_OVER = "root.take_over"  # the right to change it was taken from somebody who had not given it back
     ROOT_FORGET = "root.forget"  # a folder is no longer managed; its bytes stay
     ARTIFACT_ANNOUNCE = "artifact.announce"  # a program said what it is about to write
     ARTIFACT_REGISTER = "artifact.register"  # a scan or a person recorded a new artifact
@@ -47,6 +51,10 @@ class AuditAction(StrEnum):
     LEASE_BREAK = "lease.break"  # the holder was proven to be gone
     RESERVATION_MAKE = "reservation.make"  # room on a volume was promised
     RESERVATION_RELEASE = "reservation.release"  # the promise is over
+    ROLE_GRANT = "role.grant"  # somebody may do more from now on
+    ROLE_REVOKE = "role.revoke"  # somebody may do less from now on
+    ROLE_REFUSED = "role.refused"  # somebody asked for what takes a role they do not have
+    PLAN_RECORD = "plan.record"  # a person put their name to a plan
     PLAN_APPROVE = "plan.approve"  # a person approved a plan by its digest
     QUARANTINE_BEGIN = "quarantine.begin"  # cleared for being set aside; nothing has moved yet
     QUARANTINE_DONE = "quarantine.done"  # set aside, looked at again, and kept there

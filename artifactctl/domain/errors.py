@@ -70,3 +70,11 @@ class HostDenied(HostFailure):
     """The operating system does not permit it to this user."""
 
     exit_code = ExitCode.REFUSED
+
+
+class HostUnreachable(HostFailure):
+    """The machine did not answer: it cannot be reached, or the connection to it was lost."""
+
+
+class OutcomeUnknown(HostUnreachable):
+    """The connection was lost while something was being changed: the root's journal knows whether it was done."""

@@ -5,6 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
+from artifactctl.domain.accounts import Signature
 from artifactctl.domain.artifacts import VerifyLevel
 from artifactctl.domain.operations import JournalEvent
 
@@ -14,6 +15,7 @@ class CatalogIdentity:
     """Which catalog it is. `lineage_id` is drawn once; `epoch` is raised whenever a backup takes a catalog's place.
 
     `revision` is raised by every write. `lineage_confirmed_at` is None from a restore until a person confirms it.
+    `moved_to` says where the catalog went as a whole, "" when it is still here.
     """
 
     lineage_id: str
@@ -22,11 +24,33 @@ class CatalogIdentity:
     created_at: datetime
     written_at: datetime
     lineage_confirmed_at: datetime | None
+    moved_to: str = ""
 
     @property
     def is_confirmed(self) -> bool:
         """Whether what this catalog says about lineage and holds can be relied on."""
         return self.lineage_confirmed_at is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RootLease:
+    """The right to change what lies below a root, as it was last taken. The `fence` grows with every taking.
+
+    `machine_id` is the machine on which the root was locked, `holder` the actor who did.
+    """
+
+    root_id: str
+    root_name: str
+    fence: int
+    machine_id: str
+    holder: str
+    taken_at: datetime
+    expires_at: datetime
+    released_at: datetime | None
+
+    def is_in_force(self, now: datetime) -> bool:
+        """Whether its holder may still be at work."""
+        return self.released_at is None and now < self.expires_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +122,8 @@ class PlanState(StrEnum):
 class SavedPlan:
     """A plan as a value: `document` is its canonical JSON, `digest` what determines its steps (invariant I5).
 
-    `used_steps` are the indexes of the steps that were begun; none of them can be begun again.
+    `used_steps` are the indexes of the steps that were begun; none of them can be begun again. `planner` is who vouched
+    for having made it, None where it came from a file that nobody recorded as theirs.
     """
 
     digest: str
@@ -108,6 +133,7 @@ class SavedPlan:
     created_at: datetime
     expires_at: datetime
     used_steps: tuple[int, ...] = ()
+    planner: Signature | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +152,12 @@ class Approval:
     actor: str
     reason: str
     approved_at: datetime
+    database_user: str = ""
+
+    @property
+    def signature(self) -> Signature:
+        """Who gave it."""
+        return Signature(actor=self.actor, database_user=self.database_user)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

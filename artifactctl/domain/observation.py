@@ -84,6 +84,20 @@ class HolderReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClientLook:
+    """What another machine that mounts the volume said about users of the target, by the look that is made here.
+
+    `report` is None where it gave no answer that counts: `problem` says why (not reached, or what it has there is
+    not provably the same), `remedy` what to do about it.
+    """
+
+    machine: str
+    report: HolderReport | None = None
+    problem: str = ""
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VolumeUses:
     """Who uses what on one filesystem, from one look at all processes; the kernel was not asked about single files.
 
@@ -226,6 +240,7 @@ class Observation:
 
     `referrers` comes from a walk over all managed roots of the machine; `referrer_problems` names what that walk could
     not read. `drift` is None until somebody compared with the catalog. `host_time` is the machine's own clock.
+    `clients` are the other machines that were asked who uses it there.
     """
 
     taken_at: datetime
@@ -241,6 +256,7 @@ class Observation:
     referrer_problems: tuple[str, ...] = ()
     drift: MemberDrift | None = None
     problems: tuple[str, ...] = ()
+    clients: tuple[ClientLook, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,7 +273,8 @@ class Limit:
 class VolumeUsage:
     """What statvfs and the quota interfaces said. `available_bytes` is f_bavail * f_frsize (what df calls Avail).
 
-    `total_inodes` 0 means the filesystem has no inode limit (btrfs), not that it is full.
+    `total_inodes` 0 means the filesystem has no inode limit (btrfs), not that it is full. `is_network`: others than
+    this kernel may have files open there (a network or FUSE filesystem, or a type that is not known to be local).
     """
 
     mount: bytes

@@ -10,9 +10,10 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """The three answers of a guard; everything but `clear` keeps the artifact."""
+    """The answers of a guard; everything but `clear` and `attested` keeps the artifact."""
 
     CLEAR = "clear"
+    ATTESTED = "attested"  # clear as far as everybody was asked whom a statement on record names
     BLOCKED = "blocked"
     UNKNOWN = "unknown"  # we could not look; treated like BLOCKED everywhere
 
@@ -36,7 +37,7 @@ class Evidence:
     @property
     def permits_removal(self) -> bool:
         """Whether this piece of evidence stands in the way of nothing."""
-        return self.verdict is Verdict.CLEAR or self.waived
+        return self.verdict in (Verdict.CLEAR, Verdict.ATTESTED) or self.waived
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

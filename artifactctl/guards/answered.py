@@ -7,17 +7,29 @@ _SETTLED_BY_LEASES = frozenset(
 )
 """Blind spots about open and mapped files: a lease granted on every member answers for them."""
 
-ANSWERED_BY_ATTESTATION: frozenset[BlindSpotKind] = frozenset(
-    {BlindSpotKind.NETWORK_FILESYSTEM, BlindSpotKind.EXPORTED}
-)
-"""Blind spots about other machines: a statement on record answers for them where it permits anything at all."""
+OTHER_MACHINES: frozenset[BlindSpotKind] = frozenset({BlindSpotKind.NETWORK_FILESYSTEM, BlindSpotKind.EXPORTED})
+"""Blind spots about other machines, which only a statement on record and their own answers settle."""
 
 
 def unanswered(report: HolderReport, *, attested: bool) -> tuple[BlindSpot, ...]:
     """Return the blind spots that leave it open who uses the target."""
-    answered = ANSWERED_BY_ATTESTATION if attested else frozenset()
+    stated = answered_by_statement(report) if attested else ()
+    return tuple(spot for spot in _left_by_leases(report) if spot not in stated)
+
+
+def answered_by_statement(report: HolderReport) -> tuple[BlindSpot, ...]:
+    """Return the blind spots that nothing but a statement about this machine and the others answers for.
+
+    A container is a machine of its own in a statement: what runs outside of it is somebody else. Network filesystems
+    give no write leases that mean anything, so there the look at all processes stands alone.
+    """
+    kinds = {BlindSpotKind.PID_NAMESPACE, *OTHER_MACHINES}
+    if any(spot.kind is BlindSpotKind.NETWORK_FILESYSTEM for spot in report.blind_spots):
+        kinds.add(BlindSpotKind.NO_LEASE)
+    return tuple(spot for spot in _left_by_leases(report) if spot.kind in kinds)
+
+
+def _left_by_leases(report: HolderReport) -> tuple[BlindSpot, ...]:
     return tuple(
-        spot
-        for spot in report.blind_spots
-        if spot.kind not in answered and not (spot.kind in _SETTLED_BY_LEASES and report.leases_settle_openers)
+        spot for spot in report.blind_spots if not (spot.kind in _SETTLED_BY_LEASES and report.leases_settle_openers)
     )

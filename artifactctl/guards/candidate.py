@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import ClassVar, Protocol
 
 from artifactctl.domain.artifacts import Artifact, ArtifactKind, Hold, Lease, LineageRole, Replica, Reservation
+from artifactctl.domain.attestation import Statement
 from artifactctl.domain.observation import Observation
 from artifactctl.domain.verdicts import Evidence
 from artifactctl.policy.ruleset import Protect, RequireSuccessor
@@ -96,10 +97,10 @@ class Candidate:
     `kept_because` is then the policy's sentence). `protect` is the one of the policy that covers it, `archived_by` the
     rule that would archive it. What the rule asks for is asked again of what is on disk now: `required_successor`, and
     `required_copies` verified ones that are left; neither where the operator named it.
-    `attested`: a person stated, on record, who else can have files open on its volume, and all of those were asked; it
-    permits a quarantine (open descriptors survive a rename), never a purge. `lineage_trusted` is false in a catalog
-    that was rebuilt or restored, or that is an older copy of itself, and was not confirmed since; `clock_trusted` while
-    the clock is behind what was recorded.
+    `statement` is what is on record about who else can have files open on its volume. What was set aside on it may not
+    go before `purge_not_before` (None: that is past, or nothing is to be purged), and never at once
+    (`purge_at_once`). `lineage_trusted` is false in a catalog that was rebuilt or restored, or that is an older copy
+    of itself, and was not confirmed since; `clock_trusted` while the clock is behind what was recorded.
     """
 
     artifact: Artifact
@@ -124,7 +125,9 @@ class Candidate:
     doubted_copies: tuple[str, ...] = ()
     lineage_trusted: bool = True
     clock_trusted: bool = True
-    attested: bool = False
+    statement: Statement | None = None
+    purge_not_before: datetime | None = None
+    purge_at_once: bool = False
 
     @property
     def goes_for_what_supersedes_it(self) -> bool:

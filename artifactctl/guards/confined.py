@@ -21,6 +21,13 @@ class Confined:
         """Return blocked for the first thing that leads out of the root, unknown when we could not look."""
         place = observation.confinement
         root = candidate.replica.root
+        if not root.is_marked:
+            return self._no(
+                f"other machines may mount the volume of `{root.name}`: it is read-only until somebody states which",
+                Verdict.BLOCKED,
+                ("marker", "none"),
+                remedy=f"`artifactctl root attest {root.name} --sole-clients MACHINE,...` (or --lease)",
+            )
         if place.marker is not MarkerState.MATCHES:
             unreadable = place.marker is MarkerState.UNREADABLE
             foreign = place.marker is MarkerState.FOREIGN

@@ -2,10 +2,12 @@
 
 from typing import ClassVar
 
-from artifactctl.domain.observation import BlindSpot, Holder, HolderKind, Observation
+from artifactctl.domain.attestation import Statement
+from artifactctl.domain.observation import BlindSpot, Holder, HolderKind, HolderReport, Observation
 from artifactctl.domain.text import display_path
 from artifactctl.domain.verdicts import Evidence, Verdict
-from artifactctl.guards.answered import ANSWERED_BY_ATTESTATION, unanswered
+from artifactctl.guards.answered import OTHER_MACHINES, unanswered
+from artifactctl.guards.attested import judge_statement, rests_on
 from artifactctl.guards.candidate import Candidate
 from artifactctl.guards.wording import counted
 
@@ -24,22 +26,30 @@ _WORDS = {
 
 
 class NotHeld:
-    """Blocks on every use that was seen; unknown where we could not look and the kernel's leases do not settle it."""
+    """Blocks on every use that was seen; unknown where we could not look and the kernel's leases do not settle it.
+
+    Where other machines mount the volume it rests on what was stated about them and on the answer of each (`attested`).
+    """
 
     name: ClassVar[str] = "not_held"
 
     def check(self, candidate: Candidate, observation: Observation) -> Evidence:
         """Return the holders by name, or what could not be seen with the exact thing that would settle it."""
-        report = observation.holders
+        report, statement = observation.holders, candidate.statement
         if report.holders:
             return self._blocked(report.holders)
-        open_spots = unanswered(report, attested=candidate.attested)
+        for look in observation.clients:
+            if look.report is not None and look.report.holders:
+                return self._blocked(look.report.holders, on=look.machine)
+        open_spots = unanswered(report, attested=statement is not None and statement.covers_this_machine)
         if open_spots:
-            return self._unknown(open_spots)
-        if any(candidate.attested and spot.kind in ANSWERED_BY_ATTESTATION for spot in report.blind_spots):
-            attestation = candidate.replica.root.attestation
-            reason = f"attested ({attestation}): nobody here uses it, and who else could was stated on record"
-        elif report.leases_settle_openers and report.blind_spots:
+            return self._unknown(open_spots, candidate.replica.root.name, statement)
+        if statement is not None and rests_on(statement, report):
+            return judge_statement(candidate, statement, observation)
+        return self._clear(report)
+
+    def _clear(self, report: HolderReport) -> Evidence:
+        if report.leases_settle_openers and report.blind_spots:
             reason = (
                 f"the kernel granted a write lease on all {counted(report.leases_granted, 'file')}: nobody has one "
                 f"open or mapped; not seen: {'; '.join(spot.detail for spot in report.blind_spots)} "
@@ -57,28 +67,42 @@ class NotHeld:
             ),
         )
 
-    def _blocked(self, holders: tuple[Holder, ...]) -> Evidence:
+    def _blocked(self, holders: tuple[Holder, ...], *, on: str = "") -> Evidence:
         named = [holder for holder in holders if holder.pid is not None] or list(holders)
         more = f" (and {len(holders) - 1} more)" if len(holders) > 1 else ""
         pids = sorted({holder.pid for holder in holders if holder.pid is not None})
         return Evidence(
             guard=self.name,
             verdict=Verdict.BLOCKED,
-            reason=describe(named[0]) + more,
-            facts=tuple(
-                (holder.kind.value, f"{holder.pid if holder.pid is not None else '?'}:{display_path(holder.path)}")
-                for holder in named[:20]
+            reason=(f"on {on}: " if on else "") + describe(named[0]) + more,
+            facts=(
+                *((("machine", on),) if on else ()),
+                *(
+                    (holder.kind.value, f"{holder.pid if holder.pid is not None else '?'}:{display_path(holder.path)}")
+                    for holder in named[:20]
+                ),
             ),
-            remedy=f"wait for process {pids[0]} or stop it" if pids else "find the user with `artifactctl doctor`",
+            remedy=f"wait for process {pids[0]}{f' on {on}' if on else ''} or stop it"
+            if pids
+            else f"find the user with `artifactctl doctor`{f' on {on}' if on else ''}",
         )
 
-    def _unknown(self, spots: tuple[BlindSpot, ...]) -> Evidence:
+    def _unknown(self, spots: tuple[BlindSpot, ...], root: str, statement: Statement | None) -> Evidence:
+        reason = "cannot tell who uses it: " + "; ".join(spot.detail for spot in spots)
+        remedies = [spot.settled_by for spot in spots if spot.settled_by and spot.kind not in OTHER_MACHINES]
+        if any(spot.kind in OTHER_MACHINES for spot in spots):
+            if statement is not None:
+                reason += "; this machine is not among those that were stated to be the only ones"
+            remedies.append(
+                f"`artifactctl root attest {root} --sole-clients MACHINE,...` names every machine that mounts it, this "
+                "one included (or --lease: everybody there takes leases)"
+            )
         return Evidence(
             guard=self.name,
             verdict=Verdict.UNKNOWN,
-            reason="cannot tell who uses it: " + "; ".join(spot.detail for spot in spots),
+            reason=reason,
             facts=tuple((spot.kind.value, str(spot.count)) for spot in spots),
-            remedy="; ".join(dict.fromkeys(spot.settled_by for spot in spots if spot.settled_by)),
+            remedy="; ".join(dict.fromkeys(remedies)),
         )
 
 

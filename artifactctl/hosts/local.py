@@ -1,12 +1,14 @@
 """This machine."""
 
-from artifactctl.hosts.local_act import LocalAct
-from artifactctl.hosts.local_look import LocalLook
+from artifactctl.hosts.acts import Acts
+from artifactctl.hosts.calling import InProcess
+from artifactctl.hosts.looks import Looks
 
 
-class LocalHost(LocalLook, LocalAct):
+class LocalHost(Looks, Acts):
     """The machine the program runs on: `Host` of the protocol."""
 
     def __init__(self, *, stand_in_machine_id: str = "") -> None:
-        LocalLook.__init__(self, stand_in_machine_id=stand_in_machine_id)
-        LocalAct.__init__(self)
+        calls = InProcess()
+        Looks.__init__(self, calls, stand_in_machine_id=stand_in_machine_id)
+        Acts.__init__(self, calls)

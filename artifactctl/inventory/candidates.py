@@ -1,12 +1,15 @@
 """Gathering what the catalog says about one replica that somebody would like to remove."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from artifactctl.catalog import Reading
 from artifactctl.domain.artifacts import Artifact, Hold, Replica, Reservation
+from artifactctl.domain.attestation import MINIMUM_GRACE, Statement
 from artifactctl.guards import Candidate
 from artifactctl.hosts.protocol import Host
+from artifactctl.inventory.attesting import statements_for
 from artifactctl.inventory.catalog_heads import roots_ahead
 from artifactctl.inventory.kinship import (
     Freshness,
@@ -17,7 +20,6 @@ from artifactctl.inventory.kinship import (
 )
 from artifactctl.inventory.mirrored_holds import MirroredHold, holds_nobody_knows
 from artifactctl.inventory.rulings import Ruling
-from artifactctl.inventory.writers import everybody_was_asked
 
 CLOCK_SLACK = timedelta(minutes=5)
 """How far this clock may be behind the catalog's last write before nothing expires any more."""
@@ -27,12 +29,14 @@ CLOCK_SLACK = timedelta(minutes=5)
 class Choice:
     """Why a replica is considered: named by the operator or offered by the policy, and what was planned for it.
 
-    At a purge the plan under which it was set aside stands for both.
+    At a purge the plan under which it was set aside stands for both, and `set_aside_at` is when that was.
+    `purge_at_once`: the plan that sets it aside is to purge it as well.
     """
 
     named: bool
     planned_fingerprint: str | None = None
-    purging: bool = False
+    set_aside_at: datetime | None = None
+    purge_at_once: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,13 +45,13 @@ class Trust:
 
     `lineage` is false since a rebuild or restore, and where a root has seen more of the catalog than there is of it.
 
-    `hostname` is the machine that was asked who uses things there. `holds_in_roots` are (root id, hold) that stand in
-    the roots and that the catalog has never heard of.
+    `statements` are what is on record about who else has files open below a root, by its id. `holds_in_roots` are
+    (root id, hold) that stand in the roots and that the catalog has never heard of.
     """
 
     lineage: bool = True
     clock: bool = True
-    hostname: str = ""
+    statements: Mapping[str, Statement] = field(default_factory=dict)
     holds_in_roots: tuple[tuple[str, MirroredHold], ...] = ()
 
 
@@ -66,7 +70,7 @@ def trust_here(host: Host, reading: Reading, *, now: datetime) -> Trust:
     return replace(
         alone,
         lineage=alone.lineage and not roots_ahead(host, reading),
-        hostname=host.identify().hostname,
+        statements=statements_for(reading, host.identify()),
         holds_in_roots=holds_nobody_knows(host, reading),
     )
 
@@ -91,6 +95,7 @@ def candidate_for(
     )
     ids = tuple({item.artifact_id for item in around})
     rule = ruling.rule
+    statement = trust.statements.get(root_id)
     return Candidate(
         artifact=artifact,
         replica=replica,
@@ -114,8 +119,18 @@ def candidate_for(
         quiet_time=ruling.quiet_time,
         lineage_trusted=trust.lineage,
         clock_trusted=trust.clock,
-        attested=not choice.purging and everybody_was_asked(replica.root, trust.hostname),
+        statement=statement,
+        purge_not_before=_purge_not_before(choice, statement, trust, now=now),
+        purge_at_once=choice.purge_at_once,
     )
+
+
+def _purge_not_before(choice: Choice, statement: Statement | None, trust: Trust, *, now: datetime) -> datetime | None:
+    """Return until when a purge may not rest on what was stated, None when that is past, or nothing is purged."""
+    if choice.set_aside_at is None or statement is None:
+        return None
+    earliest = max(choice.set_aside_at, statement.stated_at or choice.set_aside_at) + MINIMUM_GRACE
+    return earliest if now < earliest or not trust.clock else None
 
 
 def _holds_told_by_the_root(replica: Replica, trust: Trust) -> tuple[Hold, ...]:

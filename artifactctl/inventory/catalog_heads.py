@@ -114,7 +114,7 @@ def note_heads(catalog: Catalog, host: Host, roots: Iterable[Root] | None = None
     problems = []
     for root in here if roots is None else [root for root in roots if root in here]:
         try:
-            if not problem_with(host, catalog, root):
+            if root.is_marked and not problem_with(host, catalog, root):
                 _note(catalog, host, root)
         except (HostDenied, HostReadOnly):
             continue  # somebody else's root, whose owner's commands write there; or nothing goes there either

@@ -17,7 +17,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from artifactctl import audit
-from artifactctl.catalog import Catalog, CatalogDamaged, CatalogMissing, CatalogOutdated, CatalogTooNew, open_catalog
+from artifactctl.catalog import (
+    Catalog,
+    CatalogDamaged,
+    CatalogMissing,
+    CatalogOutdated,
+    CatalogTooNew,
+    Doorkeeper,
+    open_catalog,
+)
 from artifactctl.catalog.backups import bring_up, changing_copy, copy_whole, file_of, put_in_place, reading_copy
 from artifactctl.catalog.failures import CopyFailed
 from artifactctl.catalog.publishing import partial_file, publish_new, set_aside
@@ -26,6 +34,7 @@ from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.backups import CatalogBackup, CatalogRestore, PresentCatalog
 from artifactctl.domain.errors import Busy, HostFailure, UsageError
 from artifactctl.domain.ledger import KnownHost
+from artifactctl.domain.roles import Act
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.acting import Acting
 from artifactctl.inventory.catalog_backup import describe_copy
@@ -43,13 +52,18 @@ class Unpacked:
 
 
 @contextmanager
-def unpacked(file: bytes, location: str, *, acting: Acting) -> Iterator[Unpacked]:
-    """Yield the backup, checked, and what it would replace; the copy is removed at the end. Changes nothing else."""
+def unpacked(file: bytes, location: str, *, acting: Acting, doorkeeper: Doorkeeper) -> Iterator[Unpacked]:
+    """Yield the backup, checked, and what it would replace; the copy is removed at the end. Changes nothing else.
+
+    RoleMissing where roles are in force in the present catalog: the backup may hold others, or none. A catalog that
+    cannot be read asks nobody, since that is what restoring is for.
+    """
     source, target = Path(os.fsdecode(file)), file_of(location)
     if not source.is_file():
         raise UsageError(f"there is no backup at {source}", remedy="`artifactctl catalog backup FILE` makes one")
     if os.path.lexists(target) and source.samefile(target):
         raise UsageError(f"{source} is the catalog itself", remedy="name a backup")
+    _require_role(target, acting=acting, doorkeeper=doorkeeper)
     try:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with partial_file(target) as copy:
@@ -159,7 +173,7 @@ def epochs_on_roots(host: Host, found: Unpacked) -> RootEpochs:
         with reading_copy(place) as reading:
             roots.update({root.root_id: root for root in local_roots(host, reading)})
     epochs, unreachable = [], []
-    for root in roots.values():
+    for root in [each for each in roots.values() if each.is_marked]:
         try:
             marker = host.read_marker(root.path)
         except HostFailure:
@@ -210,3 +224,15 @@ def _free_name(found: Unpacked, acting: Acting) -> Path:
         if not os.path.lexists(candidate):
             return candidate
     raise CopyFailed(f"{found.target.parent} is full of replaced catalogs", remedy="move some of them away")
+
+
+def _require_role(target: Path, *, acting: Acting, doorkeeper: Doorkeeper) -> None:
+    """Refuse, audited in the present catalog, whoever may not let a backup take its place."""
+    try:
+        catalog = open_catalog(target, now=acting.now, doorkeeper=doorkeeper)
+    except (CatalogMissing, CatalogDamaged, CatalogOutdated, CatalogTooNew):
+        return
+    try:
+        catalog.require(Act.REPLACE_CATALOG, acting.actor, acting.now, about=os.fsdecode(target))
+    finally:
+        catalog.close()

@@ -4,6 +4,7 @@ import posixpath
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from artifactctl.catalog.failures import UnknownObject
 from artifactctl.catalog.reading import Reading
@@ -14,6 +15,9 @@ from artifactctl.hosts.protocol import Host, Listing
 from artifactctl.inventory.finding import roots_above
 from artifactctl.inventory.machines import roots_here
 from artifactctl.report.disk_usage import DiskUsage, Share, Uncatalogued
+
+if TYPE_CHECKING:
+    from artifactctl.hosts.ssh.coreutils import TreeSize
 
 _AT_ITS_PATH = (ReplicaState.LIVE, ReplicaState.BUILDING, ReplicaState.ARCHIVING, ReplicaState.RESTORING)
 
@@ -43,13 +47,32 @@ def measured_places(reading: Reading, path: bytes | None, *, identity: HostIdent
 def measure_place(
     host: Host, place: MeasuredPlace, artifacts: Iterable[Artifact], *, advance: Callable[[int], None]
 ) -> DiskUsage:
-    """Return the bytes below the place by kind and state; `advance` is told how many entries were seen."""
+    """Return the bytes below the place by kind and state; `advance` is told how many entries were seen.
+
+    A machine without Python only tells how much it is: then all of it counts as uncatalogued, and a problem says so.
+    """
+    if (sized := getattr(host, "tree_size", None)) is not None:
+        return _size_alone(host.identify(), place, sized(place.path))
     owners = _owners(place.root, artifacts)
     tally = _Tally(place, owners)
     for listing in host.walk(place.path):
         tally.count(listing)
         advance(len(listing.entries))
     return tally.usage(host.identify())
+
+
+def _size_alone(machine: HostIdentity, place: MeasuredPlace, size: "TreeSize") -> DiskUsage:
+    untold = f"{machine.hostname} has no Python: which of these bytes are whose cannot be told"
+    return DiskUsage(
+        host=machine.hostname,
+        elsewhere=machine.elsewhere,
+        path=place.path,
+        shares=(),
+        uncatalogued=(),
+        uncatalogued_bytes=size.allocated_bytes,
+        folder_bytes=0,
+        problems=(untold, *size.problems),
+    )
 
 
 def _owners(root: Root, artifacts: Iterable[Artifact]) -> dict[bytes, tuple[Artifact, Replica]]:

@@ -10,6 +10,7 @@ from artifactctl.catalog.reading import Reading
 from artifactctl.domain.artifacts import Artifact, Hold, ReplicaState, Root
 from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.errors import ArtifactctlError, ExitCode, HostFailure, Refused
+from artifactctl.domain.roles import Act
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.acting import Acting
 from artifactctl.inventory.machines import roots_here
@@ -69,8 +70,9 @@ def _refuse_what_is_lost(reading: Reading, artifact: Artifact) -> None:
 def release_holds(catalog: Catalog, host: Host, artifact: Artifact, *, reason: str, acting: Acting) -> tuple[Hold, ...]:
     """Release every hold on the artifact; an artifact without one is an error, never an empty success.
 
-    RootUnwritable, before anything is changed, when a root that it concerns cannot take that in.
+    It takes a role. RootUnwritable, before anything is changed, when a root that it concerns cannot take that in.
     """
+    catalog.require(Act.RELEASE_HOLD, acting.actor, acting.now, about=artifact.name)
     with catalog.reading() as reading:
         if reading.holds(artifact_ids=(artifact.artifact_id,)):
             require_holds_writable(catalog, host, artifact)
@@ -118,7 +120,7 @@ def require_holds_writable(catalog: Catalog, host: Host, artifact: Artifact) -> 
 def _roots_here(catalog: Catalog, host: Host, roots: Iterable[Root]) -> list[Root]:
     with catalog.reading() as reading:
         here = {root.root_id for root in roots_here(reading, host.identify())}
-    return [root for root in roots if root.root_id in here]
+    return [root for root in roots if root.root_id in here and root.is_marked]
 
 
 def _write(catalog: Catalog, host: Host, root: Root, *, settled: Collection[MirroredHold] = ()) -> None:

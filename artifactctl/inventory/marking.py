@@ -54,7 +54,9 @@ def own_marker(host: Host, catalog: Catalog, absolute: bytes, found: FileIdentit
     return stated
 
 
-def known_again(host: Host, catalog: Catalog, known: Root, marker: Marker | None, found: FileIdentity) -> Root:
+def known_again(
+    host: Host, catalog: Catalog, known: Root, marker: Marker | None, found: FileIdentity, *, may_write: bool
+) -> Root:
     """Return the root that the folder is already, with its private folder made whole where something was removed."""
     before = _added_in(catalog, known)
     if (known.filesystem_uuid, known.inode) != (found.filesystem_uuid, found.inode) or (
@@ -64,7 +66,8 @@ def known_again(host: Host, catalog: Catalog, known: Root, marker: Marker | None
             f"{display_path(known.path)} was added as {known.name}, and is another filesystem or folder now",
             remedy=f"mount what was there, or `artifactctl root forget {known.name}` first",
         )
-    host.write_marker(known.path, marker or marker_for(catalog, known.root_id, known.name, found))
+    if may_write:
+        host.write_marker(known.path, marker or marker_for(catalog, known.root_id, known.name, found))
     return known
 
 

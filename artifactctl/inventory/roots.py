@@ -10,14 +10,18 @@ from artifactctl import audit
 from artifactctl.catalog import Catalog, Reading, Writing
 from artifactctl.catalog.failures import UnknownObject
 from artifactctl.domain.artifacts import Root
+from artifactctl.domain.attestation import NOTHING_STATED, READ_ONLY, Attestation
 from artifactctl.domain.audit import AuditAction, AuditEntry
 from artifactctl.domain.errors import HostFailure, UsageError
 from artifactctl.domain.identity import HostIdentity
 from artifactctl.domain.ledger import KnownHost, KnownVolume
 from artifactctl.domain.observation import VolumeUsage
 from artifactctl.domain.operations import FINISHED
+from artifactctl.domain.roles import Act
 from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Host
+from artifactctl.inventory.acting import Acting
+from artifactctl.inventory.attesting import attest_root, require_named
 from artifactctl.inventory.failures import RootInUse, RootTaken, UnfitRoot
 from artifactctl.inventory.machines import machine_in, roots_here
 from artifactctl.inventory.marking import known_again, marker_for, own_marker, subvolume_evidence
@@ -37,33 +41,45 @@ def add_root(
     now: datetime,
     actor: str,
     name: str = "",
-    attestation: str = "",
+    attestation: Attestation = NOTHING_STATED,
     homes: tuple[bytes, ...] = (),
 ) -> Root:
     """Manage a folder: write its marker, then record it. `homes` are home directories of this machine's users.
 
-    Adding the same folder again gives back the root that it is.
+    A folder that other machines may mount is read-only as long as nobody states which: nothing is written, not even
+    the marker, and nothing below can be removed. All that only reads works.
+    Adding the same folder again gives back the root that it is; what is stated then takes the place of what was.
     """
     absolute = fit_path(host, path, homes=homes)
     identity, usage = host.identity(absolute), host.usage(absolute)
     if identity is None:  # removed since it was looked at
         raise UnfitRoot(f"{display_path(absolute)} is not there", remedy="make the folder first")
-    if usage.read_only:
+    stated = READ_ONLY if usage.is_network and not attestation.text else attestation
+    if usage.read_only and stated is not READ_ONLY:
         raise UnfitRoot(
             f"{display_path(absolute)} is on a read-only filesystem", remedy="give a folder that can be written"
         )
     machine = host.identify()
     with catalog.reading() as reading:
         known = overlapping(reading, absolute, machine)
+    if known is None:  # before its marker is written
+        catalog.require(Act.CHANGE_ROOT, actor, now, about=display_path(absolute))
     refuse_inside_another(host, absolute)
     marker = own_marker(host, catalog, absolute, identity)
     if known is not None:
-        return known_again(host, catalog, known, marker, identity)
+        again = known_again(
+            host, catalog, known, marker, identity, may_write=known.is_marked or stated is not READ_ONLY
+        )
+        if attestation.text in ("", known.attestation):
+            return again
+        acting = Acting(actor=actor, host=machine.hostname, now=now)
+        return attest_root(host, catalog, known.name, attestation, acting=acting)
     root_id = marker.root_id if marker is not None else str(uuid.uuid4())
     chosen = check_root_name(name or _name_from(absolute))
     with catalog.reading() as reading:
         _require_free_name(reading, chosen, root_id)
-    if marker is None:
+        require_named(reading, machine, attestation)
+    if marker is None and stated is not READ_ONLY:
         host.write_marker(absolute, marker_for(catalog, root_id, chosen, identity))
     with catalog.writing(actor, now) as writing:
         known_host = machine_in(writing, machine)
@@ -75,12 +91,12 @@ def add_root(
             filesystem_uuid=usage.filesystem_uuid,
             filesystem_type=usage.filesystem_type,
             inode=identity.inode,
-            attestation=attestation,
+            attestation=stated.text,
         )
         added = writing.add_root(root)
         writing.record_volume(_volume(usage, known_host, now))
-        told = subvolume_evidence(identity)
-        _audit(writing, AuditAction.ROOT_ADD, added, host=machine.hostname, reason=attestation, told=told)
+        told = {**subvolume_evidence(identity), "attestation": stated.text}
+        _audit(writing, AuditAction.ROOT_ADD, added, host=machine.hostname, told=told)
     return added
 
 
@@ -226,7 +242,6 @@ def _audit(
     root: Root,
     *,
     host: str,
-    reason: str = "",
     told: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     audit.append(
@@ -237,7 +252,6 @@ def _audit(
             host=host,
             action=action,
             path=root.path,
-            reason=reason,
             evidence={"root_id": root.root_id, "name": root.name, "filesystem_uuid": root.filesystem_uuid, **told},
         ),
     )

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from artifactctl import audit
-from artifactctl.catalog import Catalog, CatalogMissing, CatalogOutdated, create_or_upgrade, open_catalog
+from artifactctl.catalog import Catalog, CatalogMissing, CatalogOutdated, Doorkeeper, create_or_upgrade, open_catalog
 from artifactctl.domain.audit import AuditAction
 from artifactctl.inventory.acting import Acting
 
@@ -28,15 +28,16 @@ class StartedCatalog:
     start: Start
 
 
-def start_catalog(location: str, *, acting: Acting) -> StartedCatalog:
+def start_catalog(location: str, *, acting: Acting, doorkeeper: Doorkeeper) -> StartedCatalog:
     """Return the catalog at a path or URL, made or upgraded where that was needed."""
     try:
-        return StartedCatalog(catalog=open_catalog(location, now=acting.now), start=Start.UNCHANGED)
+        catalog = open_catalog(location, now=acting.now, doorkeeper=doorkeeper)
+        return StartedCatalog(catalog=catalog, start=Start.UNCHANGED)
     except CatalogMissing:
         start = Start.CREATED
     except CatalogOutdated:
         start = Start.UPGRADED
-    catalog = create_or_upgrade(location, now=acting.now)
+    catalog = create_or_upgrade(location, now=acting.now, doorkeeper=doorkeeper)
     with catalog.writing(acting.actor, acting.now) as writing:
         entry = acting.entry(_TOLD[start], evidence={"lineage": catalog.lineage_id, "epoch": catalog.epoch})
         audit.append(writing.connection, entry)

@@ -105,15 +105,16 @@ def _parent(path: bytes) -> bytes:
 def require_recorded_volume(host: Host, root: Root, *, catalog_id: str) -> None:
     """Refuse unless the root's marker is there, ours, and on the filesystem and inode on which it was added.
 
-    A volume that is not mounted leaves an empty folder behind; nothing may conclude from that that things are gone.
+    A root without a marker of ours (`Root.is_marked`) is known by filesystem and inode alone. A volume that is not
+    mounted leaves an empty folder behind; nothing may conclude from that that things are gone.
     """
     remedy = (
         f"mount the volume, or look with `artifactctl doctor`, then run the command again ({display_path(root.path)})"
     )
-    marker = host.read_marker(root.path)
-    if marker is None:
+    marker = host.read_marker(root.path) if root.is_marked else None
+    if marker is None and root.is_marked:
         raise NotTheRecordedVolume(f"the root {root.name} has no marker: is its volume mounted?", remedy=remedy)
-    if marker.root_id != root.root_id or marker.catalog_id != catalog_id:
+    if marker is not None and (marker.root_id, marker.catalog_id) != (root.root_id, catalog_id):
         raise NotTheRecordedVolume(f"the marker of {root.name} is another root's or another catalog's", remedy=remedy)
     found = host.usage(root.path).filesystem_uuid
     if found != root.filesystem_uuid:
@@ -123,7 +124,7 @@ def require_recorded_volume(host: Host, root: Root, *, catalog_id: str) -> None:
     identity = host.identity(root.path)
     if identity is None or identity.inode != root.inode:
         raise NotTheRecordedVolume(f"the root {root.name} is not the folder that was added", remedy=remedy)
-    if not marker.lies_at(identity):
+    if marker is not None and not marker.lies_at(identity):
         raise NotTheRecordedVolume(
             f"the root {root.name} is not provably the folder that was added: a copy or a snapshot of it, perhaps",
             remedy=remedy,

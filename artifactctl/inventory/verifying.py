@@ -5,6 +5,7 @@ anything below makes the verification worthless, and whoever relies on it compar
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from artifactctl.catalog import Catalog
@@ -17,6 +18,8 @@ from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.text import display_path
 from artifactctl.domain.verification import VerifyResult
 from artifactctl.hosts.protocol import Host
+from artifactctl.inventory.attesting import statements_for
+from artifactctl.inventory.clients import Clients
 from artifactctl.inventory.copies import Copy, read_copy
 from artifactctl.inventory.declared import compare_with_declared
 from artifactctl.inventory.digesting import check_digests
@@ -25,7 +28,7 @@ from artifactctl.inventory.headers import Found, inspect_members
 from artifactctl.inventory.places import Here
 from artifactctl.inventory.recording import CatalogRecorder
 from artifactctl.inventory.targets import local_roots, require_recorded_volume
-from artifactctl.inventory.writers import everybody_was_asked, who_may_write, why_nobody_knows
+from artifactctl.inventory.writers import who_may_write, who_may_write_elsewhere, why_nobody_knows
 
 MOST_PROBLEMS = 50
 """Problems beyond are counted, not listed."""
@@ -44,6 +47,7 @@ def verify(
     actor: str,
     level: VerifyLevel = VerifyLevel.HEADERS,
     progress: Progress | None = None,
+    clients: Clients | None = None,
 ) -> tuple[VerifyResult, ...]:
     """Verify every living copy of an artifact on this machine and store the outcome; one result a copy."""
     with catalog.reading() as reading:
@@ -54,7 +58,17 @@ def verify(
         machine = host.identify().elsewhere or "this machine"
         raise UnknownObject(f"{artifact.name} has no living copy on {machine}", remedy=f"artifactctl show {name}")
     return tuple(
-        _verify_copy(host, catalog, artifact, replica, level, now=now, actor=actor, progress=progress)
+        _verify_copy(
+            host,
+            catalog,
+            artifact,
+            replica,
+            level,
+            now=now,
+            actor=actor,
+            progress=progress,
+            clients=clients or Clients(),
+        )
         for replica in replicas
     )
 
@@ -72,10 +86,13 @@ def verify_named(
     actor: str,
     level: VerifyLevel = VerifyLevel.HEADERS,
     progress: Progress | None = None,
+    clients: Clients | None = None,
 ) -> Iterator[VerifyResult]:
     """Verify what the names mean, in their order."""
     for name in names:
-        yield from verify(host, catalog, name, here=here, now=now, actor=actor, level=level, progress=progress)
+        yield from verify(
+            host, catalog, name, here=here, now=now, actor=actor, level=level, progress=progress, clients=clients
+        )
 
 
 def names_here(host: Host, catalog: Catalog) -> tuple[str, ...]:
@@ -99,6 +116,7 @@ def _verify_copy(
     now: datetime,
     actor: str,
     progress: Progress | None,
+    clients: Clients,
 ) -> VerifyResult:
     require_recorded_volume(host, replica.root, catalog_id=catalog.lineage_id)
     problems: list[str] = []
@@ -118,7 +136,9 @@ def _verify_copy(
         if not problems:
             after = host.contents(replica.root, _target(replica))
             problems += _changed_meanwhile(replica, copy, after) or _who_is_writing(after)
-            reservations = _what_nobody_knows(host, replica, after)
+            others = _elsewhere(host, catalog, replica, after, clients)
+            problems += others.problems
+            reservations = others.reservations
     except HostFailure as failure:
         problems.append(failure.message)
     result = VerifyResult(
@@ -148,11 +168,28 @@ def _changed_meanwhile(replica: Replica, before: Copy, after: ContentLook) -> tu
     return ()
 
 
-def _what_nobody_knows(host: Host, replica: Replica, seen: ContentLook) -> tuple[str, ...]:
-    """Return why a copy that is whole proves nothing for others; () when nobody can be writing to it."""
-    attested = everybody_was_asked(replica.root, host.identify().hostname)
-    doubt = why_nobody_knows(seen.writers, attested=attested) if seen.is_there else ""
-    return (f"it does not count as proof for removing something else: {doubt}",) if doubt else ()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Others:
+    """What is known of writers here and on the other machines that mount the volume."""
+
+    problems: tuple[str, ...] = ()
+    reservations: tuple[str, ...] = ()
+
+
+def _elsewhere(host: Host, catalog: Catalog, replica: Replica, seen: ContentLook, clients: Clients) -> _Others:
+    """Return who on another machine may be writing, else why a copy that is whole proves nothing for others."""
+    if not seen.is_there:
+        return _Others()
+    with catalog.reading() as reading:
+        statement = statements_for(reading, host.identify()).get(replica.root.root_id)
+    named = statement.elsewhere if statement is not None else ()
+    looks = clients.writers_to(named, replica.root, replica.relative, seen, catalog_id=catalog.lineage_id)
+    writer = who_may_write_elsewhere(looks)
+    if writer:
+        return _Others(problems=(f"nothing is verified while it may be changing: {writer}",))
+    doubt = why_nobody_knows(seen.writers, statement, looks)
+    proof = "it does not count as proof for removing something else"
+    return _Others(reservations=(f"{proof}: {doubt}",) if doubt else ())
 
 
 def _target(replica: Replica) -> ManagedPath:

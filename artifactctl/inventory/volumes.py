@@ -8,6 +8,7 @@ from artifactctl.capacity.headroom import NO_RESERVE, measure_headroom
 from artifactctl.catalog.failures import UnknownObject
 from artifactctl.catalog.reading import Reading
 from artifactctl.domain.artifacts import Replica, ReplicaState, Reservation, Root
+from artifactctl.domain.errors import HostRefused
 from artifactctl.domain.identity import HostIdentity
 from artifactctl.domain.observation import VolumeUsage
 from artifactctl.domain.suggestions import did_you_mean
@@ -54,9 +55,9 @@ def account_volumes(host: Host, reading: Reading | None, *, now: datetime) -> tu
     own: dict[str, int] = defaultdict(int)
     for root in roots:
         own[root.filesystem_uuid] += measure_own_files(host, root.path)
-        if root.filesystem_uuid not in mounted and host.identity(root.path) is not None:
-            below = host.usage(root.path)  # a root is listed wherever it lies, unless its volume is not mounted
-            if below.filesystem_uuid == root.filesystem_uuid:
+        if root.filesystem_uuid not in mounted:
+            below = _space_at(host, root)  # a root is listed wherever it lies, unless its volume is not mounted
+            if below is not None and below.filesystem_uuid == root.filesystem_uuid:
                 mounted[below.filesystem_uuid] = below
     return tuple(
         _account(
@@ -70,6 +71,14 @@ def account_volumes(host: Host, reading: Reading | None, *, now: datetime) -> tu
         )
         for usage in sorted(mounted.values(), key=lambda usage: usage.mount)
     )
+
+
+def _space_at(host: Host, root: Root) -> VolumeUsage | None:
+    """Return the space at a root, None where nothing is there, or a machine without Python cannot tell."""
+    try:
+        return host.usage(root.path) if host.identity(root.path) is not None else None
+    except HostRefused:
+        return None
 
 
 def _account(

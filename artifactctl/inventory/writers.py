@@ -4,8 +4,10 @@ A page that was dirtied through a shared mapping bears no new time until it is w
 member mapped or open for writing, neither a verification nor an unchanged fingerprint says what its content is.
 """
 
-from artifactctl.domain.artifacts import Root
-from artifactctl.domain.observation import Holder, HolderKind, HolderReport
+from collections.abc import Sequence
+
+from artifactctl.domain.attestation import Statement
+from artifactctl.domain.observation import ClientLook, Holder, HolderKind, HolderReport
 from artifactctl.domain.text import display_path
 from artifactctl.guards.answered import unanswered
 
@@ -18,17 +20,10 @@ _HOW = {
 }
 
 
-def everybody_was_asked(root: Root, hostname: str) -> bool:
-    """Whether it is on record that who can have files open there was asked: all take leases, or only this machine."""
-    statement, _, names = root.attestation.partition(":")
-    if statement == "lease":
-        return True
-    return statement == "sole-clients" and {name.strip() for name in names.split(",")} == {hostname}
-
-
-def why_it_may_change(writers: HolderReport, *, attested: bool) -> str:
-    """Return who could be writing, or what keeps us from knowing it; "" when nobody can."""
-    return who_may_write(writers) or why_nobody_knows(writers, attested=attested)
+def who_may_write_elsewhere(clients: Sequence[ClientLook]) -> str:
+    """Return who was seen on another machine with a member open or mapped for writing; "" when nobody was."""
+    seen = ((look.machine, who_may_write(look.report)) for look in clients if look.report is not None)
+    return next((f"on {machine}: {who}" for machine, who in seen if who), "")
 
 
 def who_may_write(writers: HolderReport) -> str:
@@ -40,8 +35,26 @@ def who_may_write(writers: HolderReport) -> str:
     return _described(named[0]) + more
 
 
-def why_nobody_knows(writers: HolderReport, *, attested: bool) -> str:
-    """Return what keeps us from knowing whether somebody is writing; "" when nothing does."""
+def why_nobody_knows(writers: HolderReport, statement: Statement | None, clients: Sequence[ClientLook] = ()) -> str:
+    """Return what keeps us from knowing whether somebody is writing, here or on a machine that the statement names; ""
+    when nothing does."""
+    covered = statement is not None and statement.covers_this_machine
+    here = _why_not_known(writers, attested=covered)
+    if here or statement is None:
+        return here
+    answers = {look.machine: look for look in clients}
+    for client in statement.elsewhere:
+        look = answers.get(client.machine)
+        if look is None or look.report is None:
+            why = look.problem if look is not None else "it was not asked"
+            return f"cannot tell whether somebody on {client.machine} is writing to it: {why}"
+        told = _why_not_known(look.report, attested=True)
+        if told:
+            return f"on {client.machine}: {told}"
+    return ""
+
+
+def _why_not_known(writers: HolderReport, *, attested: bool) -> str:
     spots = unanswered(writers, attested=attested)
     if not spots:
         return ""

@@ -74,7 +74,7 @@ class GivenArtifact(Section):
     successor_verified: bool = Field(default=False, description="Whether the successor lives and is verified.")
     rebuildable: bool = Field(default=False, description="Whether its recipe is recorded and all inputs live.")
     step: Annotated[int, Field(ge=0)] | None = Field(default=None, description="The training step.")
-    tags: words.Patterns = Field(default=(), description="Its tags, one or a list.")
+    tags: words.Words = Field(default=(), description="Its tags, one or a list.")
     labels: dict[str, str] = Field(default={}, description="Its labels.")
     metrics: dict[str, Number] = Field(default={}, description="Its metrics.")
     children: tuple[GivenChild, ...] = Field(default=(), description="What was made from it.")

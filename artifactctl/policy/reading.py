@@ -8,7 +8,7 @@ default. So another file never loosens anything, and the order in which files ar
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Literal, TypeVar
+from typing import Literal
 
 from pydantic import ValidationError
 
@@ -18,13 +18,12 @@ from artifactctl.policy.complaints import emptiness, findings_of
 from artifactctl.policy.documents import Document, Path, read_document
 from artifactctl.policy.findings import Code, Finding, Level, PolicyUnusable, finding, in_order
 from artifactctl.policy.language import PolicyDocument
-from artifactctl.policy.ruleset import Limits, Place, Policy, Protect, Rule
+from artifactctl.policy.layering import strictest
+from artifactctl.policy.ruleset import Place, Policy, Protect, Rule
 
 MIN_AGE = timedelta(0)
 QUIET_TIME = timedelta(minutes=15)
 QUARANTINE = timedelta(days=7)
-
-Bound = TypeVar("Bound", int, float)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,23 +151,6 @@ def _merged(files: Sequence[PolicyFile]) -> Policy:
         quiet_time=max(_said(each.quiet_time, QUIET_TIME) for each in defaults),
         grace=max(_said(each.quarantine, QUARANTINE) for each in defaults),
     )
-
-
-def strictest(limits: Sequence[Limits]) -> Limits:
-    """Return the smallest of each bound; None, no bound, only where nobody sets one."""
-    return Limits(
-        max_bytes=min(each.max_bytes for each in limits),
-        max_artifacts=min(each.max_artifacts for each in limits),
-        max_share_of_kind=_smallest(each.max_share_of_kind for each in limits),
-        max_bytes_per_day=_smallest(each.max_bytes_per_day for each in limits),
-        max_artifacts_per_day=_smallest(each.max_artifacts_per_day for each in limits),
-        approval_above_bytes=_smallest(each.approval_above_bytes for each in limits),
-        approval_on_jump=_smallest(each.approval_on_jump for each in limits),
-    )
-
-
-def _smallest(bounds: Iterable[Bound | None]) -> Bound | None:
-    return min((bound for bound in bounds if bound is not None), default=None)
 
 
 def _said(stated: timedelta | None, otherwise: timedelta) -> timedelta:

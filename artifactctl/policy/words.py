@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from artifactctl.domain.artifacts import ArtifactKind, LineageRole, RunState
@@ -20,6 +20,7 @@ UNIT = "unit"
 WORD = "word"
 """The error type of everything else that this module refuses."""
 
+_NO_PATTERN_SIGNS = "[]{}"
 _GROUP_FIELDS = ("run", "kind", "root", "folder")
 _LABEL_FIELD = "labels."
 
@@ -78,9 +79,23 @@ def _group_field(value: object) -> str:
     raise refuse(WORD, f"nothing is grouped by `{field}`; {did_you_mean(field, (*_GROUP_FIELDS, 'labels.KEY'))}")
 
 
-def several_of(items: Iterable[str] | None = None) -> WithJsonSchema:
+def _pattern(value: str) -> str:
+    # Elsewhere they mean a set or a choice. Taken as they are, a protection written so would silently protect nothing.
+    found = next((sign for sign in value if sign in _NO_PATTERN_SIGNS), None)
+    if found is not None:
+        raise refuse(
+            WORD,
+            f"`{found}` in the pattern `{value}` means nothing here: write `?` for any one character, "
+            "or a list of patterns",
+        )
+    return value
+
+
+def several_of(items: Iterable[str] | None = None, *, pattern: str = "") -> WithJsonSchema:
     """Return the schema of one word or a list of words, out of `items` where there are some."""
     word: dict[str, Any] = {"type": "string", "minLength": 1} if items is None else {"enum": [str(i) for i in items]}
+    if pattern:
+        word["pattern"] = pattern
     return WithJsonSchema({"anyOf": [word, {"type": "array", "items": word, "minItems": 1}]})
 
 
@@ -122,7 +137,14 @@ ProducerState = Annotated[RunState, BeforeValidator(_word(RunState, "a state of 
 ProducerStates = Annotated[
     tuple[ProducerState, ...], Field(min_length=1), BeforeValidator(one_or_several), several_of(tuple(RunState))
 ]
-Patterns = Annotated[tuple[Text, ...], Field(min_length=1), BeforeValidator(one_or_several), several_of()]
+Words = Annotated[tuple[Text, ...], Field(min_length=1), BeforeValidator(one_or_several), several_of()]
+Pattern = Annotated[Text, AfterValidator(_pattern)]
+Patterns = Annotated[
+    tuple[Pattern, ...],
+    Field(min_length=1),
+    BeforeValidator(one_or_several),
+    several_of(pattern=r"^[^\[\]{}]*$"),
+]
 ActionWord = Annotated[Action, BeforeValidator(_word(Action, "an action"))]
 Mode = Annotated[MetricMode, BeforeValidator(_word(MetricMode, "a direction"))]
 

@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from artifactctl.catalog import Catalog, create_or_upgrade, open_catalog
+from artifactctl.catalog import Catalog, create_or_upgrade, open_trial
 from artifactctl.catalog.copying import copy_catalog
 from artifactctl.domain.artifacts import Artifact, Replica, Root
+from artifactctl.domain.attestation import READ_ONLY
 from artifactctl.domain.errors import UsageError
 from artifactctl.domain.identity import MARKER_DIRECTORY, QUARANTINE_BESIDE, ManagedPath
 from artifactctl.domain.observation import MarkerState, Observation
@@ -86,7 +87,7 @@ def _trial_catalog(catalog: Catalog | None, place: Path, *, acting: Acting) -> C
         trial.lineage_id = _NOT_YET
         return trial
     copy_catalog(catalog.location, place)
-    return open_catalog(place, now=acting.now)
+    return open_trial(place, now=acting.now)
 
 
 def _cover(
@@ -122,6 +123,7 @@ def _cover(
         filesystem_uuid=usage.filesystem_uuid,
         filesystem_type=usage.filesystem_type,
         inode=identity.inode,
+        attestation=READ_ONLY.text if usage.is_network else "",
     )
     with trial.writing(acting.actor, acting.now) as writing:
         overlapping(writing, parent, machine)

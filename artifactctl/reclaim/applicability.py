@@ -3,6 +3,7 @@
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.errors import Refused
 from artifactctl.domain.plans import ReclaimPlan
+from artifactctl.domain.roles import Act
 from artifactctl.guards.standard import check_waivers
 from artifactctl.inventory.machines import roots_here
 from artifactctl.reclaim.consent import check_limits
@@ -45,6 +46,8 @@ def check_applicable(workplace: Workplace, plan: ReclaimPlan, *, resume: bool) -
     check_waivers(plan.waivers)
     if not plan.steps:
         raise StalePlan(f"plan {short} has no steps: everything in it was refused", remedy="`artifactctl why NAME`")
+    for act in acts_of(plan):
+        workplace.require(act, about=f"plan {short}")
     plan_roots(workplace, plan)
     check_limits(workplace, plan, steps_to_do(workplace, plan, resume=resume))
 
@@ -52,6 +55,11 @@ def check_applicable(workplace: Workplace, plan: ReclaimPlan, *, resume: bool) -
 def _machine(name: str, machine_id: str, host_key: str) -> str:
     key = f", host key {host_key}" if host_key else ""
     return f"the machine {name} (machine id {machine_id}{key})"
+
+
+def acts_of(plan: ReclaimPlan) -> tuple[Act, ...]:
+    """Return what carrying the plan out comes to, each of which takes a role where roles are in force."""
+    return (Act.SET_ASIDE, Act.PURGE) if plan.purge_now else (Act.SET_ASIDE,)
 
 
 def plan_roots(workplace: Workplace, plan: ReclaimPlan) -> tuple[Root, ...]:

@@ -2,20 +2,25 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 
+from artifactctl.catalog import Catalog
+from artifactctl.domain.artifacts import ReplicaState
 from artifactctl.domain.errors import HostFailure, Refused
 from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.observation import VolumeUsage
 from artifactctl.domain.operations import StepOutcome
-from artifactctl.domain.plans import Bound, ReclaimPlan, canonical_json
+from artifactctl.domain.plans import Bound, ReclaimPlan
 from artifactctl.domain.results import OperationResult, StepResult
+from artifactctl.domain.roles import Act
 from artifactctl.hosts.protocol import RootLock
 from artifactctl.inventory.machines import roots_here
 from artifactctl.inventory.rulings import Rulings
-from artifactctl.reclaim.applicability import check_applicable, plan_roots, steps_to_do
+from artifactctl.reclaim.applicability import acts_of, check_applicable, plan_roots, steps_to_do
+from artifactctl.reclaim.approving import keep_plan
 from artifactctl.reclaim.execution import StepExecution
 from artifactctl.reclaim.locking import end_what_failed, locked_roots, mirror_operations
-from artifactctl.reclaim.planfile import plan_from_text, plan_to_json
+from artifactctl.reclaim.planfile import plan_from_text
 from artifactctl.reclaim.purging import PURGEABLE, purge_step
 from artifactctl.reclaim.quarantined import Quarantined, quarantined, roots_of
 from artifactctl.reclaim.reconciliation import STEP_SETTLE_SECONDS, explain, measure
@@ -30,8 +35,9 @@ def apply_plan(workplace: Workplace, plan: ReclaimPlan, *, reason: str, resume: 
     with locked_roots(workplace, plan_roots(workplace, plan)) as locks:
         indexes = steps_to_do(workplace, plan, resume=resume)
         with workplace.catalog.writing(workplace.actor, workplace.clock()) as writing:
-            document = canonical_json(plan_to_json(plan))
-            writing.save_plan(plan.digest, document, expires_at=plan.expires_at)
+            keep_plan(writing, plan)
+            for act in acts_of(plan):
+                writing.require(act, about=f"plan {plan.digest[:12]}")
         rulings = _rulings_now(workplace, plan)
         steps: list[StepResult] = []
         for index in indexes:
@@ -105,12 +111,20 @@ def _purge_of_plan(
 
 def purge(workplace: Workplace, items: Sequence[Quarantined], *, reason: str) -> OperationResult:
     """Purge what was named; every guard runs again for each, except where a purge had begun: that is completed."""
+    check_may_purge(workplace.catalog, items, actor=workplace.actor, now=workplace.clock())
     roots = roots_of(items)
     named = frozenset(item.operation.operation_id for item in items)
     with locked_roots(workplace, roots, leaving=named) as locks:
         with workplace.catalog.reading() as reading:
             current = [quarantined(reading, item.operation.operation_id, PURGEABLE) for item in items]
         return _purge(workplace, workplace.new_operation(), current, reason=reason, locks=locks, before=())
+
+
+def check_may_purge(catalog: Catalog, items: Sequence[Quarantined], *, actor: str, now: datetime) -> None:
+    """Refuse whoever may not purge these; to complete a purge that has begun takes no role."""
+    to_begin = [item.artifact.name for item in items if item.replica.state is ReplicaState.QUARANTINED]
+    if to_begin:
+        catalog.require(Act.PURGE, actor, now, about=", ".join(to_begin))
 
 
 def restore(

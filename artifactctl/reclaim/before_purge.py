@@ -8,7 +8,7 @@ from artifactctl.domain.observation import Observation
 from artifactctl.domain.operations import JournalEvent
 from artifactctl.domain.text import display_path
 from artifactctl.domain.verdicts import Evidence, Verdict
-from artifactctl.guards import evaluate
+from artifactctl.guards import WAIVABLE, evaluate
 from artifactctl.inventory.candidates import Choice, candidate_for
 from artifactctl.inventory.kinship import Freshness
 from artifactctl.inventory.machines import roots_here
@@ -59,6 +59,7 @@ def look_before_purge(workplace: Workplace, item: Quarantined) -> Look:
     """Look at everything a purge rests on; done outside the writing transaction, which only judges."""
     with workplace.catalog.reading() as reading:
         seen = look_quarantined(workplace.host, reading, item.replica, item.operation.operation_id)
+        seen = workplace.asked_everywhere(reading, item.replica.root, seen)
         original = target_of(item.replica).absolute
         roots = roots_here(reading, workplace.host.identify())
         links, problems = links_to_quarantined(workplace.host, roots, seen, original=original)
@@ -74,13 +75,25 @@ def judge(workplace: Workplace, reading: Reading, item: Quarantined, look: Look)
         reading,
         artifact,
         replica,
-        choice=Choice(named=True, planned_fingerprint=item.operation.fingerprint, purging=True),
+        choice=Choice(
+            named=True, planned_fingerprint=item.operation.fingerprint, set_aside_at=item.operation.updated_at
+        ),
         ruling=ruling_on(workplace.policy, reading, replica, now=workplace.clock()),
         fresh=look.fresh,
         trust=workplace.trust(reading),
         now=workplace.clock(),
     )
-    return evaluate(workplace.guards, candidate, look.observation, waivers=item.operation.waivers)
+    evidence = evaluate(workplace.guards, candidate, look.observation, waivers=item.operation.waivers)
+    return tuple(_with_a_way_out(item, each) for each in evidence)
+
+
+def _with_a_way_out(item: Quarantined, evidence: Evidence) -> Evidence:
+    """A purge takes no waivers but those that its removal was given: the way to a new one leads through a restore."""
+    if evidence.permits_removal or evidence.guard not in WAIVABLE:
+        return evidence
+    restore = f"`artifactctl quarantine restore {item.operation.operation_id}`"
+    again = f"`artifactctl reclaim {item.artifact.name} --waive {evidence.guard} --reason ...`"
+    return replace(evidence, remedy=f"it can be put back ({restore}), and given up by {again}")
 
 
 def left_bytes(workplace: Workplace, item: Quarantined) -> int:

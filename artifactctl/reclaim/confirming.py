@@ -18,6 +18,7 @@ from artifactctl.domain.artifacts import Root
 from artifactctl.domain.audit import AuditAction, JsonValue
 from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.operations import OperationRecord
+from artifactctl.domain.roles import Act
 from artifactctl.inventory.acting import Acting
 from artifactctl.inventory.catalog_heads import head_of, roots_ahead, write_head
 from artifactctl.inventory.held_again import place_again
@@ -63,7 +64,7 @@ def awaiting(workplace: Workplace) -> Awaiting | None:
         ahead = tuple(item.why for item in roots_ahead(workplace.host, reading))
     is_confirmed = identity.is_confirmed and not ahead
     behind, unreachable = [], []
-    for root in roots:
+    for root in [each for each in roots if each.is_marked]:
         epoch = _epoch_on(workplace, root)
         if epoch is None:
             unreachable.append(root.name)
@@ -81,7 +82,8 @@ def awaiting(workplace: Workplace) -> Awaiting | None:
 
 
 def confirm(workplace: Workplace, waiting: Awaiting) -> tuple[str, ...]:
-    """Carry out steps 1 to 4 and return one sentence for each thing that was taken in."""
+    """Carry out steps 1 to 4 and return one sentence for each thing that was taken in. It takes a role."""
+    workplace.require(Act.CONFIRM_CATALOG)
     epoch = _settle_epoch(workplace, waiting)
     done: list[str] = []
     for behind in waiting.roots:

@@ -1,12 +1,14 @@
 """Whether a plan still keeps to the limits when it is applied, and whether whoever must agree to it has.
 
-Approval by a second person is a speed bump where several people share one account, not security: who approves is the
-name that the account gives.
+Approval by a second person is by another account: who shares the planner's account, or stands behind root with the
+planner's name, is no second person. In a catalog that is a file it is a speed bump, not security: whoever can write the
+file can write an approval. A database server knows who logged in.
 """
 
 from collections.abc import Sequence
 
 from artifactctl.catalog import Catalog, Reading
+from artifactctl.domain.accounts import is_another
 from artifactctl.domain.errors import Refused
 from artifactctl.domain.ledger import Approval
 from artifactctl.domain.plans import ReclaimPlan
@@ -63,8 +65,18 @@ def approval_of(catalog: Catalog, plan: ReclaimPlan) -> Approval | None:
 
 
 def approval_by_another(reading: Reading, plan: ReclaimPlan) -> Approval | None:
-    """Return the newest consent to exactly this plan by somebody other than the planner."""
-    return next((item for item in reversed(reading.approvals(plan.digest)) if item.actor != plan.actor), None)
+    """Return the newest consent to exactly this plan by somebody who is surely not its planner.
+
+    The planner is who the catalog saw saving the plan: what the file says can be edited, and is not in the digest. A
+    plan that nobody put their name to is approved by nobody.
+    """
+    saved = reading.plan(plan.digest)
+    if saved is None or saved.planner is None:
+        return None
+    planner = saved.planner
+    return next(
+        (item for item in reversed(reading.approvals(plan.digest)) if is_another(item.signature, planner)), None
+    )
 
 
 def _loads(plan: ReclaimPlan, indexes: Sequence[int]) -> list[Load]:

@@ -67,7 +67,7 @@ def examine_machine(workplace: Workplace) -> tuple[Finding, ...]:
                 findings.append(problem)
         for root in reachable:
             findings += _missing(workplace, reading, root)
-    for root in reachable:
+    for root in [each for each in reachable if each.is_marked]:
         findings += [*_read_only(workplace, root), *_operations(workplace, root), *_holds(workplace, root)]
     return (*findings, *_deleted_but_open(workplace, reachable))
 
@@ -114,7 +114,7 @@ def repair(workplace: Workplace) -> tuple[str, ...]:
     """Finish every unfinished operation on the machine's reachable roots; returns one sentence for each that ended."""
     with workplace.catalog.reading() as reading:
         here = roots_here(reading, workplace.host.identify())
-    roots = [root for root in here if _root_problem(workplace, root) is None]
+    roots = [root for root in here if root.is_marked and _root_problem(workplace, root) is None]
     done: list[str] = []
     for root in roots:
         items = [item for item in unfinished(workplace, root) if item.step.action not in NEEDS_A_PERSON]
@@ -223,6 +223,8 @@ def _root_problem(workplace: Workplace, root: Root) -> Finding | None:
         if identity.filesystem_uuid != root.filesystem_uuid:
             what = f"{display_path(root.path)} is on filesystem {identity.filesystem_uuid}, not {root.filesystem_uuid}"
             return Finding(what=what, object=name, remedy="mount its volume")
+        if not root.is_marked:
+            return None
         marker = workplace.host.read_marker(root.path)
         if marker is None or marker.root_id != root.root_id:
             what = "its marker is missing" if marker is None else f"its marker names another root ({marker.name})"
@@ -305,7 +307,7 @@ def lost(workplace: Workplace) -> tuple[Unfinished, ...]:
     """Return the operations whose content is nowhere: a person may confirm that, and `give_up` closes them."""
     with workplace.catalog.reading() as reading:
         here = roots_here(reading, workplace.host.identify())
-    roots = [root for root in here if _root_problem(workplace, root) is None]
+    roots = [root for root in here if root.is_marked and _root_problem(workplace, root) is None]
     items = (item for root in roots for item in unfinished(workplace, root))
     return tuple(item for item in items if item.step.action is Action.GIVE_UP_LOST)
 

@@ -13,7 +13,7 @@ Each number has a crash test. A refused step never stops the others.
 from dataclasses import replace
 from datetime import datetime
 
-from artifactctl.catalog import Reading, Writing
+from artifactctl.catalog import Reading, RoleMissing, Writing
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState
 from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.errors import HostFailure, Refused
@@ -23,6 +23,7 @@ from artifactctl.domain.plans import ReclaimPlan, ReclaimStep, canonical_json
 from artifactctl.domain.results import StepResult
 from artifactctl.domain.verdicts import Clearance, Evidence, Verdict, may_remove
 from artifactctl.guards import evaluate
+from artifactctl.guards.attested import grace_on, stated_in
 from artifactctl.hosts.protocol import ManifestNote, PutBack, RootLock, SetAside
 from artifactctl.inventory.candidates import Choice, candidate_for
 from artifactctl.inventory.kinship import Freshness
@@ -87,6 +88,8 @@ class StepExecution:
             return self._refused(self._stale("another file or folder stands at the path than was planned"))
         try:
             return self._act(artifact, replica, seen, fresh, evidence, lock)
+        except RoleMissing as refusal:
+            return self._refused((refusal.evidence,))
         except Refused as refusal:
             return self._refused((_as_evidence(refusal),))
         except HostFailure as error:
@@ -111,10 +114,13 @@ class StepExecution:
             return self._refused(self._stale("it was moved since the plan was made"))
         if replica.root.filesystem_uuid != step.filesystem_uuid:
             return self._refused(self._stale("its root is on another filesystem than when the plan was made"))
+        if stated_in(step.evidence) not in (None, replica.root.attestation):
+            return self._refused(self._stale("what was stated about who mounts its volume changed since the plan"))
         return artifact, replica
 
     def _first_look(self, reading: Reading, replica: Replica) -> Observation:
         seen = look(self._work.host, reading, replica, stamp=self._work.stamp)
+        seen = self._work.asked_everywhere(reading, replica.root, seen)
         target = target_of(replica).absolute
         roots = roots_here(reading, self._work.host.identify())
         links, problems = links_to(self._work.host, roots, [target])
@@ -127,7 +133,11 @@ class StepExecution:
             reading,
             artifact,
             replica,
-            choice=Choice(named=self._step.was_named, planned_fingerprint=self._step.fingerprint),
+            choice=Choice(
+                named=self._step.was_named,
+                planned_fingerprint=self._step.fingerprint,
+                purge_at_once=self._plan.purge_now,
+            ),
             ruling=self._ruling(reading, replica),
             fresh=fresh,
             trust=self._work.trust(reading),
@@ -227,7 +237,7 @@ class StepExecution:
         if problems:
             return self._undo(artifact, replica, problems)
         host.confirm(root, self._operation)
-        grace_until = self._work.clock() + self._plan.grace
+        grace_until = self._work.clock() + grace_on(clearance.evidence, self._plan.grace)
         self._finish(
             artifact, replica, JournalEvent.QUARANTINED, AuditAction.QUARANTINE_DONE, clearance.evidence, grace_until
         )

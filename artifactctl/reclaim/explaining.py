@@ -6,6 +6,7 @@ from artifactctl import audit
 from artifactctl.catalog import Catalog, Reading
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState
 from artifactctl.domain.audit import AuditAction, AuditEvent
+from artifactctl.domain.roles import Act
 from artifactctl.domain.verdicts import Evidence, Verdict, may_remove
 from artifactctl.guards import WAIVABLE
 from artifactctl.inventory.machines import roots_here
@@ -35,28 +36,35 @@ def explain_artifact(workplace: Workplace, artifact: Artifact) -> WhyAnswer:
         evidence = tuple(item for subject in subjects for item in evidence_about(workplace.guards, subject))
         may_go = may_remove(evidence)
         first = f"artifactctl reclaim {artifact.name} --dry-run" if may_go else ""
-        return _answer(artifact, evidence, standing="", first=first)
+        return _answer(artifact, evidence, standing="", first=(first, _not_permitted(workplace, Act.SET_ASIDE)))
     with workplace.catalog.reading() as reading:
         aside = [item for item in in_quarantine(reading) if item.replica in mine]
     if not aside:
         return explain_absence(workplace.catalog, artifact)
     evidence = forecast_purge(workplace, aside[0]).evidence
     first = f"artifactctl quarantine restore {artifact.name}"
-    return _answer(artifact, evidence, standing="it is in quarantine", first=first)
+    then = (first, _not_permitted(workplace, Act.PURGE))
+    return _answer(artifact, evidence, standing="it is in quarantine", first=then)
 
 
 def explain_absence(catalog: Catalog, artifact: Artifact) -> WhyAnswer:
     """Say where an artifact went that has no copy to judge; no machine is asked."""
     reason = _where_it_went(catalog, artifact)
     evidence = (Evidence(guard="confined", verdict=Verdict.BLOCKED, reason=reason),)
-    return _answer(artifact, evidence, standing=reason, first=f"artifactctl audit ls --artifact {artifact.name}")
+    return _answer(artifact, evidence, standing=reason, first=(f"artifactctl audit ls --artifact {artifact.name}",))
+
+
+def _not_permitted(workplace: Workplace, act: Act) -> str:
+    """Return that whoever asks may not do it themselves, "" where they may."""
+    permission = workplace.catalog.permission(act)
+    return "" if permission.is_given else permission.reason
 
 
 def explain_silence(artifact: Artifact, machine: str, problem: str) -> WhyAnswer:
     """Say that a machine with a copy could not be asked: not knowing is a no."""
     reason = f"its copy on {machine} cannot be looked at: {problem}"
     return _answer(
-        artifact, (Evidence(guard="confined", verdict=Verdict.UNKNOWN, reason=reason),), standing="", first=""
+        artifact, (Evidence(guard="confined", verdict=Verdict.UNKNOWN, reason=reason),), standing="", first=()
     )
 
 
@@ -97,9 +105,9 @@ def _purge_of(reading: Reading, artifact: Artifact) -> AuditEvent | None:
     return max(told, key=lambda event: event.event_id, default=None)
 
 
-def _answer(artifact: Artifact, evidence: tuple[Evidence, ...], *, standing: str, first: str) -> WhyAnswer:
+def _answer(artifact: Artifact, evidence: tuple[Evidence, ...], *, standing: str, first: tuple[str, ...]) -> WhyAnswer:
     blocking = [item for item in evidence if not item.permits_removal]
-    steps = [first] if first else []
+    steps = [step for step in first if step]
     steps += list(dict.fromkeys(item.remedy for item in blocking if item.remedy))
     if blocking and all(item.guard in WAIVABLE for item in blocking) and not standing:
         guards = ",".join(dict.fromkeys(item.guard for item in blocking))

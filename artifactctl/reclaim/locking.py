@@ -7,7 +7,7 @@ from artifactctl.domain.artifacts import Root
 from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.plans import canonical_json
 from artifactctl.hosts.protocol import RootLock
-from artifactctl.inventory.standing import require_in_charge
+from artifactctl.reclaim.fencing import right_to_change
 from artifactctl.reclaim.quarantined import in_quarantine
 from artifactctl.reclaim.recovering import recover_root
 from artifactctl.reclaim.workplace import Workplace
@@ -17,17 +17,14 @@ from artifactctl.reclaim.workplace import Workplace
 def locked_roots(
     workplace: Workplace, roots: Sequence[Root], *, leaving: frozenset[str] = frozenset()
 ) -> Iterator[dict[str, RootLock]]:
-    """Hold the lock of every root, in the order of their ids, and finish what an earlier crash left in them.
+    """Hold the right to change every root, in the order of their ids, and finish what an earlier crash left in them.
 
     Begun purges among the operations `leaving` are left to the caller.
     """
     locks: dict[str, RootLock] = {}
     with ExitStack() as stack:
         for root in sorted(roots, key=lambda item: item.root_id):
-            lock = workplace.host.lock(root)
-            stack.callback(lock.release)
-            require_in_charge(workplace.host, workplace.catalog, root)
-            locks[root.root_id] = lock
+            locks[root.root_id] = stack.enter_context(right_to_change(workplace, root))
         for root in roots:
             recover_root(workplace, root, lock=locks[root.root_id], leaving=leaving)
         yield locks
@@ -37,7 +34,11 @@ def end_what_failed(workplace: Workplace, roots: Sequence[Root], locks: dict[str
     """Recover the roots after a step that failed half-way; a machine that still fails is left to the next command."""
     for root in roots:
         try:
-            recover_root(workplace, root, lock=locks[root.root_id])
+            if locks[root.root_id].still_held():
+                recover_root(workplace, root, lock=locks[root.root_id])
+                continue
+            workplace.host.now()  # where it does not answer, the lock went with the connection
+            workplace.say(f"somebody else took over the root `{root.name}` and ends what is unfinished there")
         except HostFailure as error:
             workplace.say(f"{error.message}; `artifactctl doctor` says what is unfinished")
 

@@ -54,7 +54,15 @@ def prepare(workplace: Workplace, wish: Wish, *, looking_at: Callable[[str], Non
                 remedy="name what should go: `artifactctl reclaim NAME --dry-run`; `artifactctl why NAME` explains",
             )
         _one_filesystem(pairs)
-        subjects = _subjects(workplace, reading, pairs, rulings, named=rulings is None, looking_at=looking_at)
+        subjects = _subjects(
+            workplace,
+            reading,
+            pairs,
+            rulings,
+            named=rulings is None,
+            looking_at=looking_at,
+            purge_at_once=wish.purge_now,
+        )
         if wish.need_bytes is not None:
             subjects = _least_regret(workplace, reading, subjects, wish)
         return make_plan(
@@ -124,6 +132,7 @@ def _subjects(
     *,
     named: bool,
     looking_at: Callable[[str], None],
+    purge_at_once: bool = False,
 ) -> list[Subject]:
     host = workplace.host
     fresh = workplace.fresh(reading, pairs)
@@ -133,12 +142,13 @@ def _subjects(
     subjects = []
     for (artifact, replica), target in zip(pairs, targets, strict=True):
         looking_at(artifact.name)
-        seen = with_links(look(host, reading, replica, stamp=workplace.stamp), links, problems, target=target)
+        seen = workplace.asked_everywhere(reading, replica.root, look(host, reading, replica, stamp=workplace.stamp))
+        seen = with_links(seen, links, problems, target=target)
         candidate = candidate_for(
             reading,
             artifact,
             replica,
-            choice=Choice(named=named),
+            choice=Choice(named=named, purge_at_once=purge_at_once),
             ruling=ruling_on(workplace.policy, reading, replica, now=now)
             if rulings is None
             else rulings.about(replica),

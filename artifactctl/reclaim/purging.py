@@ -8,7 +8,7 @@
 A purge by name may come at any time; `--expired` takes only what is past its grace, and the engine checks that itself.
 """
 
-from artifactctl.catalog import Writing
+from artifactctl.catalog import RoleMissing, Writing
 from artifactctl.domain.artifacts import ReplicaState
 from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.errors import HostFailure
@@ -18,7 +18,7 @@ from artifactctl.domain.text import display_path
 from artifactctl.domain.verdicts import Evidence, may_remove
 from artifactctl.guards.wording import first_of
 from artifactctl.hosts.protocol import PurgeResult, RootLock
-from artifactctl.reclaim.before_purge import judge, left_bytes, look_before_purge, why_never
+from artifactctl.reclaim.before_purge import Look, judge, left_bytes, look_before_purge, why_never
 from artifactctl.reclaim.quarantined import Quarantined
 from artifactctl.reclaim.survey import target_of
 from artifactctl.reclaim.workplace import Workplace, must_hold, record
@@ -38,16 +38,11 @@ def purge_step(workplace: Workplace, item: Quarantined, *, reason: str, lock: Ro
         seen = look_before_purge(workplace, item)
     except HostFailure as error:
         return _ended(item, StepOutcome.FAILED, detail=error.message)
-    with workplace.catalog.writing(workplace.actor, workplace.clock()) as writing:
-        evidence = judge(workplace, writing, item, seen)
-        cleared = may_remove(evidence)
-        if cleared:
-            must_hold(lock, item.replica.root)
-            expected = {ReplicaState.QUARANTINED}
-            writing.change_state(item.replica.replica_id, expected=expected, to=ReplicaState.PURGING)
-            writing.update_operation(item.operation.operation_id, state=JournalEvent.PURGE_INTENDED)
-            _record(writing, workplace, item, AuditAction.PURGE_BEGIN, reason, evidence)
-    if not cleared:
+    try:
+        evidence = _judge_and_mark(workplace, item, seen, reason=reason, lock=lock)
+    except RoleMissing as missing:  # taken back since the command began: what it set aside stays aside
+        return _ended(item, StepOutcome.REFUSED, evidence=(missing.evidence,))
+    if not may_remove(evidence):
         return _ended(item, StepOutcome.REFUSED, evidence=evidence)
     try:
         workplace.host.begin_purge(item.replica.root, item.operation.operation_id)
@@ -56,6 +51,21 @@ def purge_step(workplace: Workplace, item: Quarantined, *, reason: str, lock: Ro
     return finish_purge(
         workplace, item, reason=reason, evidence=evidence, expected_freed_bytes=seen.expected_freed_bytes
     )
+
+
+def _judge_and_mark(
+    workplace: Workplace, item: Quarantined, seen: Look, *, reason: str, lock: RootLock
+) -> tuple[Evidence, ...]:
+    """Run the guards on what the catalog says in this transaction, and mark `purging` when all are clear."""
+    with workplace.catalog.writing(workplace.actor, workplace.clock()) as writing:
+        evidence = judge(workplace, writing, item, seen)
+        if may_remove(evidence):
+            must_hold(lock, item.replica.root)
+            expected = {ReplicaState.QUARANTINED}
+            writing.change_state(item.replica.replica_id, expected=expected, to=ReplicaState.PURGING)
+            writing.update_operation(item.operation.operation_id, state=JournalEvent.PURGE_INTENDED)
+            _record(writing, workplace, item, AuditAction.PURGE_BEGIN, reason, evidence)
+    return evidence
 
 
 def _complete(workplace: Workplace, item: Quarantined, *, reason: str, lock: RootLock) -> StepResult:

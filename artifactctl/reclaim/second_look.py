@@ -20,6 +20,7 @@ def second_look(workplace: Workplace, replica: Replica, operation: str, fingerpr
         if artifact is None:
             raise Refused(f"the catalog does not know replica {replica.replica_id}")
         seen = look_quarantined(workplace.host, reading, replica, operation)
+        seen = workplace.asked_everywhere(reading, replica.root, seen)
         candidate = candidate_for(
             reading,
             artifact,

@@ -1,22 +1,28 @@
 """What the acting half of the engine works with: catalog, machine, policy, clock, and somebody who listens."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from artifactctl import audit
 from artifactctl.catalog import Catalog, Reading, Writing
 from artifactctl.domain.artifacts import Artifact, Replica, Root
+from artifactctl.domain.attestation import Statement
 from artifactctl.domain.audit import AuditAction, AuditEntry
+from artifactctl.domain.contents import ContentLook
 from artifactctl.domain.errors import ArtifactctlError, HostFailure, Refused
+from artifactctl.domain.observation import ClientLook, Observation
+from artifactctl.domain.roles import Act
 from artifactctl.domain.verdicts import Evidence
 from artifactctl.guards import Guard, standard_guards
 from artifactctl.hosts.protocol import Host, RootLock
+from artifactctl.inventory.attesting import statements_for
 from artifactctl.inventory.candidates import Trust, trust_here
+from artifactctl.inventory.clients import Clients
 from artifactctl.inventory.kinship import Freshness, proofs_to_look_at
 from artifactctl.inventory.machines import roots_here
 from artifactctl.inventory.targets import require_recorded_volume
-from artifactctl.inventory.writers import everybody_was_asked, who_may_write, why_it_may_change
+from artifactctl.inventory.writers import who_may_write, who_may_write_elsewhere, why_nobody_knows
 from artifactctl.policy.ruleset import Policy
 from artifactctl.reclaim.survey import CatalogStamp, look_at_proof
 from artifactctl.report.evidence import evidence_payload
@@ -30,7 +36,7 @@ class Workplace:
     """Everything an operation needs. `say` receives one sentence per event; `should_stop` is polled between steps.
 
     `host` is the one machine that is worked on; `elsewhere` gives the machine of a root that lies on another one, for
-    looking at what a decision rests on.
+    looking at what a decision rests on; `clients` leads to the machines that mount a volume as well.
     `policy_files` are name and text of the policy files that were named for this run, which plans keep.
     """
 
@@ -46,11 +52,16 @@ class Workplace:
     guards: tuple[Guard, ...] = field(default_factory=standard_guards)
     policy_files: tuple[tuple[str, str], ...] = ()
     elsewhere: Callable[[Reading, Root], Host] = field(default=lambda reading, root: _nobody(root))
+    clients: Clients = field(default_factory=Clients)
 
     @property
     def stamp(self) -> CatalogStamp:
         """Which catalog acts."""
         return CatalogStamp(lineage_id=self.catalog.lineage_id, epoch=self.catalog.epoch)
+
+    def require(self, act: Act, *, about: str = "") -> None:
+        """Refuse, audited, what takes a role that whoever acts does not have, before anything is done."""
+        self.catalog.require(act, self.actor, self.clock(), about=about)
 
     def trust(self, reading: Reading) -> Trust:
         """Return what can be relied on now."""
@@ -86,9 +97,11 @@ class Workplace:
         seen = look_at_proof(host, reading, replica)
         if seen is None:
             return _Proof()
-        attested = everybody_was_asked(replica.root, host.identify().hostname)
-        fingerprint = "" if who_may_write(seen.writers) else seen.fingerprint
-        return _Proof(fingerprint=fingerprint, doubt=why_it_may_change(seen.writers, attested=attested))
+        statement = statements_for(reading, host.identify()).get(replica.root.root_id)
+        elsewhere = self._writers_elsewhere(replica, seen, statement)
+        writing = who_may_write(seen.writers) or who_may_write_elsewhere(elsewhere)
+        doubt = writing or why_nobody_knows(seen.writers, statement, elsewhere)
+        return _Proof(fingerprint="" if writing else seen.fingerprint, doubt=doubt)
 
     def _other(self, reading: Reading, root: Root) -> Host:
         """Return the machine of a root elsewhere, HostFailure when it is not there as it was recorded."""
@@ -98,6 +111,23 @@ class Workplace:
         except ArtifactctlError as failure:
             raise HostFailure(failure.message, remedy=failure.remedy) from failure
         return host
+
+    def asked_everywhere(self, reading: Reading, root: Root, seen: Observation) -> Observation:
+        """Return the observation with what the other machines say that are stated to mount the root's volume."""
+        statement = statements_for(reading, self.host.identify()).get(root.root_id)
+        if statement is None or not statement.elsewhere or seen.tree is None:
+            return seen
+        catalog_id = self.catalog.lineage_id
+        return replace(seen, clients=self.clients.users_of(statement.elsewhere, root, seen, catalog_id=catalog_id))
+
+    def _writers_elsewhere(
+        self, replica: Replica, seen: ContentLook, statement: Statement | None
+    ) -> tuple[ClientLook, ...]:
+        if statement is None:
+            return ()
+        return self.clients.writers_to(
+            statement.elsewhere, replica.root, replica.relative, seen, catalog_id=self.catalog.lineage_id
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,8 +6,8 @@ from typing import Any
 from artifactctl.domain.text import printable
 from artifactctl.domain.verdicts import Evidence, Verdict
 
-SYMBOLS = {Verdict.CLEAR: "✓", Verdict.BLOCKED: "✗", Verdict.UNKNOWN: "?"}
-_ORDER = {Verdict.BLOCKED: 0, Verdict.UNKNOWN: 1, Verdict.CLEAR: 2}
+SYMBOLS = {Verdict.CLEAR: "✓", Verdict.ATTESTED: "✓", Verdict.BLOCKED: "✗", Verdict.UNKNOWN: "?"}
+_ORDER = {Verdict.BLOCKED: 0, Verdict.UNKNOWN: 1, Verdict.ATTESTED: 2, Verdict.CLEAR: 3}
 
 
 def evidence_lines(evidence: Sequence[Evidence], *, indent: str = "  ") -> list[str]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from artifactctl.domain.artifacts import Root
+from artifactctl.domain.attestation import Attestation, in_words
 from artifactctl.domain.text import shown_path
 from artifactctl.report.json_values import json_path
 from artifactctl.report.tables import Table, columns
@@ -23,10 +24,7 @@ def root_table(roots: Sequence[Root], *, elsewhere: Mapping[int, str]) -> Table:
 
 
 def _shared_with(root: Root) -> str:
-    """Return who else has files open there, as somebody stated it."""
-    if root.attestation == "lease":
-        return "whoever takes a lease"
-    return root.attestation.removeprefix("sole-clients:").replace(",", ", ") or "nobody"
+    return in_words(Attestation.from_text(root.attestation))
 
 
 def root_payload(root: Root, *, host: str = "") -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from artifactctl.domain.plans import Bound, ReclaimPlan, ReclaimStep, Refusal
 from artifactctl.domain.text import display_path, printable, shown_path
+from artifactctl.domain.verdicts import Verdict
+from artifactctl.guards.attested import grace_on
 from artifactctl.report.caps import spell_exceeded
 from artifactctl.report.evidence import evidence_lines, refusal_lines
 from artifactctl.report.sizes import counted, format_bytes, format_bytes_both, format_duration
@@ -39,6 +41,7 @@ def _step_lines(plan: ReclaimPlan, step: ReclaimStep, *, every_guard: bool) -> l
         lines.append("      at most: blocks may be shared with snapshots or reflink copies, or be compressed")
     waived = [item for item in step.evidence if item.waived]
     lines += [f"      waived {item.guard}: {printable(item.reason)}" for item in waived]
+    lines += [f"      {printable(item.reason)}" for item in step.evidence if item.verdict is Verdict.ATTESTED]
     if every_guard:
         lines += evidence_lines(step.evidence, indent="      ")
     return lines
@@ -72,12 +75,13 @@ def _outcome_lines(plan: ReclaimPlan) -> list[str]:
     bound = "up to " if any(step.bound is Bound.UPPER for step in plan.steps) else ""
     amount = f"{bound}{format_bytes_both(freed)}"
     mount = shown_path(plan.elsewhere, plan.mount)
+    grace = grace_on(tuple(item for step in plan.steps for item in step.evidence), plan.grace)
     if plan.purge_now:
         said = [f"Frees {amount} on {mount} at once."]
     else:
         said = [
             "Frees nothing yet: a quarantine keeps the bytes on the same volume.",
-            f"The purge, due in {format_duration(plan.grace)}, frees {amount} on {mount}.",
+            f"The purge, due in {format_duration(grace)}, frees {amount} on {mount}.",
         ]
     now, then = format_bytes(plan.available_before_bytes), format_bytes(plan.available_before_bytes + freed)
     return [*said, f"Available there: {now} now, {then} afterwards."]

@@ -58,6 +58,11 @@ class CommandLine:
         """Return the argument vector, for tests that start it in their own way (strace, signals)."""
         return [*self.prefix, sys.executable, "-m", "artifactctl", *words]
 
+    @property
+    def program(self) -> list[Word]:
+        """What a shell starts to run `artifactctl` with the words that follow."""
+        return self.command()
+
     def __call__(
         self,
         *words: Word,

@@ -10,10 +10,13 @@ from typing import Any
 
 import pytest
 
-from tests.bench.clocks import FixedClock
+from artifactctl.catalog import create_or_upgrade
+from tests.bench.clocks import NOON, FixedClock
 from tests.bench.command_line import CommandLine, command_line
+from tests.bench.machines import Fittings, Machine, SshHome, running_machine, ssh_home
 from tests.bench.nobody import NOBODY, prefix_for_nobody
-from tests.bench.sandbox import CHECKOUT
+from tests.bench.postgres import Server, running_server, why_no_server
+from tests.bench.sandbox import CHECKOUT, system_tests_are_demanded
 from tests.bench.site import Site, managed_site
 from tests.bench.volumes import FilesystemKind, Volume, mounted_volume
 from tests.bench.warm_command_line import ForkServer, WarmCommandLine, fork_server
@@ -100,6 +103,86 @@ def cli_of_nobody() -> Iterator[CommandLine]:
     shutil.rmtree(folder)
 
 
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """One PostgreSQL server for the whole session; tests that need it fail or are skipped where there is none."""
+    reason = why_no_server()
+    if reason and system_tests_are_demanded():
+        pytest.fail(f"{reason} (ARTIFACTCTL_REQUIRE_SYSTEM is set)", pytrace=False)
+    if reason:
+        pytest.skip(reason)
+    with running_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def catalog_template(postgres: Server) -> str:
+    """The name of a database that holds a catalog which was just made, to be copied: making one takes a second."""
+    name = postgres.new_database()
+    create_or_upgrade(postgres.url(name), now=NOON).close()
+    return name
+
+
+@pytest.fixture
+def empty_database(postgres: Server) -> Iterator[str]:
+    """The URL of a database of the test's own with nothing in it."""
+    name = postgres.new_database()
+    yield postgres.url(name)
+    postgres.drop_database(name)
+
+
+@pytest.fixture
+def catalog_database(postgres: Server, catalog_template: str) -> Iterator[str]:
+    """The URL of a database of the test's own with a new catalog in it."""
+    name = postgres.new_database(template=catalog_template)
+    yield postgres.url(name)
+    postgres.drop_database(name)
+
+
+@pytest.fixture(scope="session")
+def new_catalog(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a catalog that was just made, to be copied: making one takes half a second."""
+    location = tmp_path_factory.mktemp("new") / "state" / "catalog.db"
+    create_or_upgrade(location, now=NOON).close()
+    return location
+
+
+@pytest.fixture
+def catalog_file(tmp_path: Path) -> Path:
+    """Where a test keeps its catalog when that is a file; nothing is there yet."""
+    return tmp_path / "state" / "catalog.db"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest) -> str:
+    """Which database the test's catalog is kept in; `tests.bench.databases` has marks for tests that concern one."""
+    kind: str = request.param
+    return kind
+
+
+@pytest.fixture
+def catalog_address(database: str, request: pytest.FixtureRequest) -> str:
+    """Where a new catalog is: the name of its file, or its URL."""
+    if database == "postgresql":
+        url: str = request.getfixturevalue("catalog_database")
+        return url
+    new, own = request.getfixturevalue("new_catalog"), request.getfixturevalue("catalog_file")
+    shutil.copytree(new.parent, own.parent, ignore=shutil.ignore_patterns("*-shm"))
+    return str(own)
+
+
+@pytest.fixture
+def empty_address(database: str, request: pytest.FixtureRequest) -> str:
+    """Where a catalog can be made: the name of an empty file, or the URL of an empty database."""
+    if database == "postgresql":
+        url: str = request.getfixturevalue("empty_database")
+        return url
+    own: Path = request.getfixturevalue("catalog_file")
+    own.parent.mkdir()
+    own.touch()
+    return str(own)
+
+
 SiteFactory = Callable[[Volume], Site]
 
 
@@ -128,3 +211,28 @@ def site_on(warm_cli: WarmCommandLine) -> SiteFactory:
 def site(ext4_volume: Volume, site_on: SiteFactory) -> Site:
     """A managed root on ext4 with the command line that manages it."""
     return site_on(ext4_volume)
+
+
+MachineFactory = Callable[..., Machine]
+
+
+@pytest.fixture
+def machines() -> Iterator[MachineFactory]:
+    """Return a maker of machines to reach over ssh: `machines("alpha", shell="/bin/sh", ...)`, see `Fittings`."""
+    with ExitStack() as stack:
+        yield lambda name="alpha", **fittings: stack.enter_context(running_machine(name, Fittings(**fittings)))
+
+
+@pytest.fixture
+def ssh(tmp_path: Path) -> SshHome:
+    """The home of somebody who connects, with an empty `.ssh`."""
+    return ssh_home(tmp_path / "home")
+
+
+@pytest.fixture
+def machine(machines: MachineFactory, ssh: SshHome) -> Machine:
+    """One machine that lets this person in, and whose key they know."""
+    made = machines()
+    ssh.can_enter(made)
+    ssh.knows(made)
+    return made

@@ -1,8 +1,9 @@
 """Runs commands of artifactctl in forks of one process that has its modules loaded already.
 
-Run as a program (`python -m tests.bench.forking DESCRIPTOR`): it answers requests on the socket it was given until the
-other end closes. Every command is a process of its own with its own environment, streams, folder and exit code, which
-can be killed; only the second that Python needs to load modules is saved. `warm_command_line` is the other end.
+Run as a program (`python -m tests.bench.forking DESCRIPTOR`): it answers requests on the listening socket it was given
+until its standard input ends. Every command is a process of its own with its own environment, streams, folder and exit
+code, which can be killed; several may run at a time. Only the second that Python needs to load modules is saved.
+`warm_command_line` is the other end, and `asking` says what goes over the socket.
 """
 
 import atexit
@@ -12,12 +13,14 @@ import importlib
 import json
 import os
 import pkgutil
+import selectors
 import socket
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO, cast
 
 CLOCK_VARIABLE = "BENCH_CLOCK_AHEAD_SECONDS"
 OTHERS = ("sqlalchemy.dialects.sqlite", "alembic.command", "rich.progress", "rich.table", "click.testing")
@@ -62,35 +65,89 @@ def warm_up() -> None:
     gc.freeze()
 
 
-def next_command(channel: socket.socket) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """What a fork has to run, with the descriptors of its three streams."""
+
+    request: dict[str, Any]
+    streams: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """A fork that runs: `descriptor` is ready once it has ended, which whoever waits at `connection` is told."""
+
+    process: int
+    descriptor: int
+    connection: socket.socket
+
+    def report_end(self) -> None:
+        """Say how the command ended; nobody may be there any more to hear it."""
+        _, status = os.waitpid(self.process, 0)
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self.connection.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
+        self.close()
+
+    def close(self) -> None:
+        """Let go of both descriptors."""
+        self.connection.close()
+        os.close(self.descriptor)
+
+
+def next_command(listening: socket.socket) -> Command:
     """Answer requests; returns in a fork, once for each, with what it has to run."""
-    lines = channel.makefile("rb")
-    while line := lines.readline():
-        request: dict[str, Any] = json.loads(line)
-        process = os.fork()
-        if process == 0:
-            lines.close()
-            channel.close()
-            return request
-        channel.sendall(b"%d\n" % process)
-        _, status = os.waitpid(process, 0)
-        channel.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
-    lines.close()
-    sys.exit(0)
+    running: dict[int, Running] = {}
+    with selectors.DefaultSelector() as waiting:
+        waiting.register(sys.stdin.fileno(), selectors.EVENT_READ)
+        waiting.register(listening, selectors.EVENT_READ)
+        while True:
+            for ready in [key.fd for key, _ in waiting.select()]:
+                if ready == sys.stdin.fileno():
+                    sys.exit(0)
+                if ready in running:
+                    waiting.unregister(ready)
+                    running.pop(ready).report_end()
+                    continue
+                started = start(listening.accept()[0])
+                if isinstance(started, Command):
+                    for other in running.values():
+                        other.close()
+                    return started
+                running[started.descriptor] = started
+                waiting.register(started.descriptor, selectors.EVENT_READ)
 
 
-def become(request: dict[str, Any]) -> None:
+def start(connection: socket.socket) -> Running | Command:
+    """Fork for the request that comes; in the fork return what it has to run."""
+    line, streams, _, _ = socket.recv_fds(connection, 65536, 3)
+    while not line.endswith(b"\n"):
+        line += connection.recv(65536)
+    process = os.fork()
+    if process == 0:
+        connection.close()
+        return Command(request=json.loads(line), streams=tuple(streams))
+    for stream in streams:
+        os.close(stream)
+    connection.sendall(b"%d\n" % process)
+    return Running(process=process, descriptor=os.pidfd_open(process), connection=connection)
+
+
+def become(command: Command) -> None:
     """Take on the streams, folder, environment and arguments of the request."""
-    for target, (path, flags) in enumerate(
-        ((request["stdin"], os.O_RDONLY), (request["stdout"], os.O_WRONLY), (request["stderr"], os.O_WRONLY))
-    ):
-        opened = os.open(path, flags)
-        os.dup2(opened, target)
-        os.close(opened)
-    os.chdir(request["cwd"])
+    for target, stream in enumerate(command.streams):
+        os.dup2(stream, target)
+        os.close(stream)
+    sys.stdin, sys.stdout, sys.stderr = anew(sys.stdin, "r"), anew(sys.stdout, "w"), anew(sys.stderr, "w")
+    os.chdir(command.request["cwd"])
     os.environ.clear()
-    os.environ.update(request["environment"])
-    sys.argv[:] = ["artifactctl", *request["words"]]
+    os.environ.update(command.request["environment"])
+    sys.argv[:] = ["artifactctl", *command.request["words"]]
+
+
+def anew(stream: TextIO, mode: str) -> TextIO:
+    """Open the descriptor of a stream again, whose object remembers whether what used to lie behind it can seek."""
+    buffering = 1 if stream is sys.stderr else -1
+    return cast(TextIO, open(stream.fileno(), mode, buffering, encoding=stream.encoding, errors=stream.errors))
 
 
 def run() -> None:
@@ -122,8 +179,8 @@ def leave(command: Callable[[], object]) -> NoReturn:
 if __name__ == "__main__":
     load_modules()
     warm_up()
-    with socket.socket(fileno=int(sys.argv[1])) as ours:
-        ours.sendall(b"ready\n")
-        wanted = next_command(ours)
+    with socket.socket(fileno=int(sys.argv[1])) as listening:
+        print("ready", flush=True)
+        wanted = next_command(listening)
     become(wanted)
     leave(run)

@@ -87,7 +87,7 @@ def _programs(command_line: CommandLine) -> Path:
     """Make the folder with the two programs a session may call by name."""
     folder = command_line.home / "bin"
     folder.mkdir(exist_ok=True)
-    for name, words in (("artifactctl", command_line.command()), ("python", [sys.executable])):
+    for name, words in (("artifactctl", command_line.program), ("python", [sys.executable])):
         program = folder / name
         program.write_text(f'#!/bin/sh\nexec {shlex.join(map(str, words))} "$@"\n', encoding="utf-8")
         program.chmod(0o755)

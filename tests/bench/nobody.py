@@ -1,4 +1,4 @@
-"""Run commands as the user nobody: no privilege, no group, nothing of root's readable.
+"""Run commands as the user nobody, or another without privilege: nothing of root's is readable.
 
 The interpreter and the checkout may lie in a folder that only root may enter (a pyenv in root's home). Then the command
 gets a mount namespace of its own in which such folders are empty and open, save for what is needed to run.
@@ -13,7 +13,6 @@ from pathlib import Path
 from tests.bench.sandbox import CHECKOUT
 
 NOBODY = 65534
-SETPRIV = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--no-new-privs", "--inh-caps=-all")
 
 # $1: how many folders follow, in pairs (closed folder, what must be seen below it); then the command. What must be seen
 # is bound aside first, since it vanishes below the empty folder.
@@ -42,12 +41,19 @@ exec "$@"
 
 def prefix_for_nobody() -> tuple[str, ...]:
     """Return the words to put before a command so that nobody runs it (as root, inside the sandbox)."""
+    return prefix_for(NOBODY)
+
+
+def prefix_for(user_id: int, *, groups: Sequence[int] = ()) -> tuple[str, ...]:
+    """Return the words to put before a command so that an unprivileged user runs it, in its own group and these."""
+    more = f"--groups={','.join(map(str, groups))}" if groups else "--clear-groups"
+    become = ("setpriv", f"--reuid={user_id}", f"--regid={user_id}", more, "--no-new-privs", "--inh-caps=-all")
     pairs = _closed_folders(_needed_to_run())
     if not pairs:
-        return SETPRIV
+        return become
     words = [word for closed, needed in pairs for word in (str(closed), str(needed))]
     unshare = ("unshare", "--mount", "--propagation", "private")
-    return (*unshare, "bash", "-c", OPEN_FOLDERS, "open-folders", str(len(pairs)), *words, *SETPRIV)
+    return (*unshare, "bash", "-c", OPEN_FOLDERS, "open-folders", str(len(pairs)), *words, *become)
 
 
 def as_nobody(

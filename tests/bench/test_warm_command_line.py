@@ -1,5 +1,7 @@
 """The warm command line is the same program: same answers, streams, exit codes and ends by signal."""
 
+import shlex
+import subprocess
 from dataclasses import replace
 from datetime import timedelta
 
@@ -37,3 +39,16 @@ def test_a_moved_clock_is_seen(warm_cli: WarmCommandLine) -> None:
     event = warm_cli("audit", "ls", "--json").json()["events"][0]
 
     assert event["at"] > "2027"
+
+
+def test_a_shell_may_run_several_at_a_time_and_nest_them(warm_cli: WarmCommandLine, cold: CommandLine) -> None:
+    warm_cli("init")
+    program = shlex.join(map(str, warm_cli.program))
+    script = f"{program} ls --json | {program} lease run --help; {program} no-such; {program} ls --json"
+
+    done = subprocess.run(
+        ["sh", "-c", script], env=warm_cli.environment, cwd=warm_cli.cwd, capture_output=True, text=True
+    )
+
+    assert done.stdout == cold("lease", "run", "--help").stdout + cold("ls", "--json").stdout
+    assert done.stderr == cold("no-such").stderr

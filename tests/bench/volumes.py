@@ -197,7 +197,7 @@ def cut_power(volume: Volume, *, flush_log: bool = False) -> None:
 
 def missing_programs() -> tuple[str, ...]:
     """Return the programs the volumes need and this machine lacks."""
-    wanted = ("mount", "umount", "xfs_io", *(command[0] for command in MAKE_COMMANDS.values()))
+    wanted = ("mount", "umount", "xfs_io", "bindfs", *(command[0] for command in MAKE_COMMANDS.values()))
     return tuple(name for name in wanted if shutil.which(name) is None)
 
 

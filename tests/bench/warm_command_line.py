@@ -1,6 +1,5 @@
 """The command line without its start-up time: each command a fork of a process that has the modules loaded."""
 
-import json
 import os
 import signal
 import socket
@@ -8,11 +7,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import IO
 
+from tests.bench import asking
 from tests.bench.command_line import CommandLine, Outcome, Word
 from tests.bench.forking import CLOCK_VARIABLE
 from tests.bench.sandbox import CHECKOUT
@@ -26,51 +27,51 @@ class ServerTrouble(RuntimeError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForkServer:
-    """The running process; `channel` is our end of its socket."""
+    """The running process; `address` is the socket on which it listens."""
 
-    channel: socket.socket
+    address: Path
 
-    def run(self, request: Mapping[str, object], *, timeout_seconds: float) -> int:
+    def run(self, request: Mapping[str, object], streams: Sequence[int], *, timeout_seconds: float) -> int:
         """Run one command to its end and return its exit code, negative where a signal ended it."""
-        self.channel.settimeout(timeout_seconds)
-        self.channel.sendall(json.dumps(request).encode("ascii") + b"\n")
-        process = int(self._line())
-        try:
-            return int(self._line())
-        except TimeoutError:
-            os.kill(process, signal.SIGKILL)
-            self.channel.settimeout(START_SECONDS)
-            self._line()
-            raise
-
-    def _line(self) -> bytes:
-        line = b""
-        while not line.endswith(b"\n"):
-            received = self.channel.recv(1)
-            if not received:
-                raise ServerTrouble("the process that forks the commands is gone")
-            line += received
-        return line
+        with socket.socket(socket.AF_UNIX) as channel:
+            channel.settimeout(START_SECONDS)
+            channel.connect(str(self.address))
+            process = asking.ask(channel, request, streams)
+            channel.settimeout(timeout_seconds)
+            try:
+                return asking.answer(channel)
+            except TimeoutError:
+                os.kill(process, signal.SIGKILL)
+                channel.settimeout(START_SECONDS)
+                asking.answer(channel)
+                raise
 
 
 @contextmanager
 def fork_server(*, prefix: Sequence[str] = ()) -> Iterator[ForkServer]:
     """Start the process (by way of `prefix`, such as `setpriv`) and end it with the context."""
-    ours, theirs = socket.socketpair()
-    command = [*prefix, sys.executable, "-m", "tests.bench.forking", str(theirs.fileno())]
     environment = {"PATH": os.environ.get("PATH", os.defpath), "PYTHONPATH": str(CHECKOUT), "LC_ALL": "C.UTF-8"}
-    with ours, theirs:
+    with ExitStack() as stack:
+        address = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-forks-"))) / "socket"
+        listening = stack.enter_context(socket.socket(socket.AF_UNIX))
+        listening.bind(str(address))
+        listening.listen()
+        command = [*prefix, sys.executable, "-m", "tests.bench.forking", str(listening.fileno())]
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, env=environment, cwd="/", pass_fds=[theirs.fileno()]
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+            cwd="/",
+            pass_fds=[listening.fileno()],
         )
-        theirs.close()
-        server = ForkServer(channel=ours)
-        ours.settimeout(START_SECONDS)
-        if server._line() != b"ready\n":
-            raise ServerTrouble("the process that forks the commands did not start")
-        yield server
-        ours.close()
-        process.wait(timeout=START_SECONDS)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with process, process.stdout as said:
+            if said.readline() != b"ready\n":
+                raise ServerTrouble("the process that forks the commands did not start")
+            yield ForkServer(address=address)
+            process.stdin.close()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +80,11 @@ class WarmCommandLine(CommandLine):
 
     server: ForkServer
     clock_ahead: timedelta = timedelta(0)
+
+    @property
+    def program(self) -> list[Word]:
+        """What a shell starts to run `artifactctl` with the words that follow."""
+        return [sys.executable, "-I", "-S", Path(asking.__file__), self.server.address]
 
     def __call__(
         self,
@@ -90,24 +96,22 @@ class WarmCommandLine(CommandLine):
     ) -> Outcome:
         """Run `artifactctl` with `words` to its end, as `CommandLine` does."""
         extra = {CLOCK_VARIABLE: str(self.clock_ahead.total_seconds())} if self.clock_ahead else {}
-        with tempfile.TemporaryDirectory(prefix="bench-streams-") as folder:
-            streams = {name: os.path.join(folder, name) for name in ("stdin", "stdout", "stderr")}
-            for path in streams.values():
-                Path(path).touch(mode=0o666)
-                os.chmod(path, 0o666)
-            os.chmod(folder, 0o755)
-            Path(streams["stdin"]).write_bytes(os.fsencode(typed))
+        with ExitStack() as stack:
+            given, output, errors = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(3))
+            given.write(os.fsencode(typed))
+            given.seek(0)
             code = self.server.run(
                 {
-                    **streams,
                     "words": [os.fsdecode(word) for word in words],
                     "cwd": str(cwd or self.cwd),
                     "environment": {**self.environment, **extra, **(environment or {})},
                 },
+                [stream.fileno() for stream in (given, output, errors)],
                 timeout_seconds=timeout_seconds,
             )
-            output, errors = (
-                Path(streams[name]).read_bytes().decode("utf-8", errors="surrogateescape")
-                for name in ("stdout", "stderr")
-            )
-        return Outcome(code=code, stdout=output, stderr=errors)
+            return Outcome(code=code, stdout=_written(output), stderr=_written(errors))
+
+
+def _written(stream: IO[bytes]) -> str:
+    stream.seek(0)
+    return stream.read().decode("utf-8", errors="surrogateescape")

@@ -1,6 +1,5 @@
 """A catalog in a real file, with one machine and one managed root in it."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
@@ -8,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from artifactctl.catalog import Catalog, Writing, create_or_upgrade, open_catalog
+from artifactctl.catalog import Catalog, Writing, open_catalog
 from artifactctl.domain.artifacts import Artifact, ArtifactKind, ReplicaState, Root
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -20,22 +19,13 @@ def noon() -> datetime:
 
 
 @pytest.fixture
-def location(tmp_path: Path) -> Path:
-    return tmp_path / "state" / "catalog.db"
-
-
-@pytest.fixture(scope="session")
-def new_catalog(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A catalog that was just made, to be copied: making one takes half a second."""
-    location = tmp_path_factory.mktemp("new") / "state" / "catalog.db"
-    create_or_upgrade(location, now=NOON).close()
-    return location
+def location(catalog_file: Path) -> Path:
+    return catalog_file
 
 
 @pytest.fixture
-def empty(new_catalog: Path, location: Path) -> Iterator[Catalog]:
-    shutil.copytree(new_catalog.parent, location.parent, ignore=shutil.ignore_patterns("*-shm"))
-    catalog = open_catalog(location, now=NOON)
+def empty(catalog_address: str) -> Iterator[Catalog]:
+    catalog = open_catalog(catalog_address, now=NOON)
     yield catalog
     catalog.close()
 

@@ -19,6 +19,7 @@ from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.errors import Busy, CheckFailed
 from artifactctl.inventory.acting import Acting
 from artifactctl.inventory.catalog_backup import back_up
+from tests.bench.databases import ON_SQLITE
 from tests.bench.sandbox import CHECKOUT
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -64,6 +65,7 @@ def files_in(folder):
     return sorted(name for name in os.listdir(folder))
 
 
+@ON_SQLITE
 def test_a_backup_made_while_another_process_writes_is_one_consistent_state(catalog, writer, tmp_path):
     made = []
     for number in range(3):
@@ -80,6 +82,7 @@ def test_a_backup_made_while_another_process_writes_is_one_consistent_state(cata
     assert made[0] < made[1] < made[2]
 
 
+@ON_SQLITE
 def test_a_backup_is_one_private_file_without_a_log(catalog, tmp_path):
     place = tmp_path / "kept"
     place.mkdir()
@@ -97,6 +100,7 @@ def test_a_backup_is_one_private_file_without_a_log(catalog, tmp_path):
     assert backup.size_bytes == (place / "backup.db").stat().st_size
 
 
+@ON_SQLITE
 def test_that_a_backup_was_made_is_audited_with_the_head_it_holds(catalog, tmp_path):
     first = back_up(catalog, bytes(tmp_path / "first.db"), acting=ACTING)
     second = back_up(catalog, bytes(tmp_path / "second.db"), acting=ACTING)
@@ -107,6 +111,7 @@ def test_that_a_backup_was_made_is_audited_with_the_head_it_holds(catalog, tmp_p
     assert second.audit_head == events[0].hash
 
 
+@ON_SQLITE
 def test_a_backup_never_writes_over_anything(catalog, tmp_path):
     (tmp_path / "backup.db").write_text("mine")
 
@@ -116,6 +121,7 @@ def test_a_backup_never_writes_over_anything(catalog, tmp_path):
     assert (tmp_path / "backup.db").read_text() == "mine"
 
 
+@ON_SQLITE
 def test_a_copy_that_is_not_sound_never_gets_its_name(catalog, location, tmp_path):
     place = tmp_path / "kept"
     place.mkdir()
@@ -145,6 +151,7 @@ def test_a_damaged_catalog_is_not_taken_for_a_backup(tmp_path, location):
     assert [name for name in files_in(tmp_path) if "copy" in name] == []
 
 
+@ON_SQLITE
 def test_a_backup_of_an_older_version_is_brought_up_and_a_newer_one_is_refused(empty, location, tmp_path):
     with partial_file(tmp_path / "copy.db") as copy:
         copy_whole(location, copy)
@@ -165,6 +172,7 @@ def test_a_backup_of_an_older_version_is_brought_up_and_a_newer_one_is_refused(e
             bring_up(copy)
 
 
+@ON_SQLITE
 def test_an_open_catalog_sees_the_old_state_to_the_end_of_its_look_and_then_the_restored_one(
     catalog, location, tmp_path
 ):
@@ -187,6 +195,7 @@ def test_an_open_catalog_sees_the_old_state_to_the_end_of_its_look_and_then_the_
     again.close()
 
 
+@ON_SQLITE
 def test_a_catalog_that_somebody_is_writing_to_is_not_replaced(catalog, location, tmp_path, monkeypatch):
     monkeypatch.setattr("artifactctl.catalog.backups.LOCK_WAIT_SECONDS", 0.2)
     with partial_file(tmp_path / "copy.db") as copy:

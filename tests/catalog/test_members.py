@@ -12,6 +12,7 @@ from artifactctl.catalog import StateChanged, UnknownObject
 from artifactctl.catalog.member_queries import SHARDS
 from artifactctl.domain.artifacts import ArtifactKind
 from artifactctl.domain.identity import member_order
+from tests.bench.databases import ON_SQLITE
 
 names = st.binary(min_size=1, max_size=3).filter(lambda name: b"/" not in name and b"\0" not in name)
 paths = st.lists(names, min_size=1, max_size=4).map(b"/".join)
@@ -168,6 +169,7 @@ def test_a_shard_is_found_by_its_name_and_by_the_end_of_its_path(place, write):
     assert [item.relative for item in strange] == [b"caf\xe9"]
 
 
+@ON_SQLITE
 def test_finding_a_shard_asks_every_folder_by_its_key(catalog):
     with catalog.reading() as reading:
         compiled = SHARDS.compile(dialect=reading.connection.dialect)
@@ -187,6 +189,7 @@ def test_digests_are_recorded_for_members_only(place, write):
         assert list(writing.digests(artifact)) == [(b"d/x", b"\1" * 32), (b"y", None)]
 
 
+@ON_SQLITE
 def test_fifty_thousand_shards_take_less_than_96_bytes_each(place, catalog, location, noon):
     artifact = place("a").artifact_id
     paths = [b"rows_%04d/hidden_states_data_%012d.safetensors" % (number // 500, number) for number in range(50_000)]

@@ -1,29 +1,38 @@
 """The schema as the migrations make it is the schema the program uses."""
 
-import sqlite3
-
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import create_mock_engine, inspect
+from sqlalchemy import MetaData, insert, inspect, text
+from sqlalchemy.exc import DBAPIError
 
 from artifactctl.audit.schema import metadata as audit_metadata
-from artifactctl.catalog import create_or_upgrade, location, schema_artifacts, schema_work, versions
+from artifactctl.catalog import location, versions
 from artifactctl.catalog.engine import connect
 from artifactctl.catalog.reading import Reading
 from artifactctl.catalog.schema import metadata as catalog_metadata
 from artifactctl.catalog.upgrading import downgrade, upgrade
 from artifactctl.shipped import shipped_dir
+from tests.bench.databases import ON_POSTGRESQL
 
-NEVER_DELETED = ("artifact", "replica", "lineage_edge", "audit_event", "audit_head", "operation", "lease", "hold")
+NEVER_DELETED = (
+    "artifact",
+    "replica",
+    "lineage_edge",
+    "audit_event",
+    "audit_head",
+    "operation",
+    "lease",
+    "hold",
+    "root_lease",
+)
 
 
 @pytest.fixture
-def engines(tmp_path):
-    (tmp_path / "catalog.db").touch()
-    engines = connect(location.parse_location(tmp_path / "catalog.db"), lock_wait_seconds=1)
+def engines(empty_address):
+    engines = connect(location.parse_location(empty_address), lock_wait_seconds=1)
     yield engines
     engines.dispose()
 
@@ -83,40 +92,55 @@ def test_the_versions_known_to_the_program_are_those_that_ship():
 
 
 @pytest.mark.parametrize("table", NEVER_DELETED)
-def test_the_database_itself_refuses_to_delete(tmp_path, noon, table):
-    create_or_upgrade(tmp_path / "catalog.db", now=noon).close()
-    connection = sqlite3.connect(tmp_path / "catalog.db")
-    connection.execute("PRAGMA foreign_keys = OFF")
-    values = {name: "1" for _, name, _, not_null, default, key in connection.execute(f"PRAGMA table_info({table})")}
-    connection.execute(
-        f"INSERT OR IGNORE INTO {table} ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})",
-        tuple(values.values()),
-    )
+@pytest.mark.parametrize("condition", ["", " WHERE 1 = 1"])
+def test_the_database_itself_refuses_to_delete(engines, table, condition):
+    with engines.writers.connect() as connection, connection.begin() as transaction:
+        upgrade(connection)
+        _add_a_row(connection, table)
 
-    with pytest.raises(sqlite3.IntegrityError, match=f"rows of {table} are never deleted"):
-        connection.execute(f"DELETE FROM {table}")
-    with pytest.raises(sqlite3.IntegrityError, match="never deleted"):
-        connection.execute(
-            f"DELETE FROM {table} WHERE rowid > 0" if table != "lineage_edge" else f"DELETE FROM {table}"
-        )
-
-    connection.close()
+        with pytest.raises(DBAPIError, match=f"rows of {table} are never deleted"):
+            connection.execute(text(f"DELETE FROM {table}{condition}"))
+        transaction.rollback()
 
 
-def test_every_table_can_be_written_in_the_language_of_postgresql():
-    statements: list[str] = []
-    engine = create_mock_engine(
-        "postgresql+psycopg://", lambda sql, *_: statements.append(str(sql.compile(dialect=engine.dialect)))
-    )
+@pytest.mark.parametrize("table", ["audit_event", "plan_step_use", "approval", "verification"])
+def test_the_database_itself_refuses_to_change_what_was_recorded(engines, table):
+    with engines.writers.connect() as connection, connection.begin() as transaction:
+        upgrade(connection)
+        column = _add_a_row(connection, table)
 
-    catalog_metadata.create_all(engine, checkfirst=False)
-    audit_metadata.create_all(engine, checkfirst=False)
+        with pytest.raises(DBAPIError, match=f"rows of {table} are never changed"):
+            connection.execute(text(f"UPDATE {table} SET {column} = {column}"))
+        transaction.rollback()
 
-    written = "\n".join(statements)
-    assert schema_artifacts.shard.name in written
-    assert schema_work.lease.name in written
-    assert "BYTEA" in written
-    assert "ROWID" not in written
+
+@ON_POSTGRESQL
+def test_postgresql_refuses_to_empty_a_table_whose_rows_are_kept(engines):
+    with engines.writers.begin() as connection:
+        upgrade(connection)
+
+    with (
+        pytest.raises(DBAPIError, match="rows of audit_event are never deleted"),
+        engines.writers.begin() as connection,
+    ):
+        connection.execute(text("TRUNCATE audit_event"))
+
+
+@ON_POSTGRESQL
+def test_postgresql_compares_text_byte_by_byte_as_sqlite_does(engines):
+    """Names come in one order everywhere, and an upgrade of the server's locales damages no index."""
+    with engines.writers.begin() as connection:
+        upgrade(connection)
+        ordered_otherwise = connection.execute(
+            text(
+                "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema()"
+                " AND data_type IN ('text', 'character varying') AND collation_name IS DISTINCT FROM 'C'"
+            )
+        ).all()
+        server_compares = connection.execute(text("SELECT 'a' < 'B'")).scalar_one()
+
+    assert server_compares  # as people order words, so that this test means something
+    assert ordered_otherwise == []
 
 
 def test_a_catalog_of_the_first_version_is_trusted_after_the_upgrade_and_keeps_everything(engines, noon):
@@ -157,3 +181,26 @@ def test_a_restored_catalog_that_waits_for_its_confirmation_is_not_taken_back(en
 
     with engines.writers.begin() as connection, pytest.raises(RuntimeError, match="waits for"):
         downgrade(connection, "0001")
+
+
+def _add_a_row(connection, table):
+    """Fill every column of a new row with something, whatever it refers to; return the first column's name."""
+    found = MetaData()
+    found.reflect(connection, only=[table], resolve_fks=False)
+    columns = found.tables[table].columns
+    if connection.execute(text(f"SELECT 1 FROM {table}")).first() is None:
+        without_references, checked_again = {
+            "postgresql": (
+                "SET LOCAL session_replication_role = replica",
+                "SET LOCAL session_replication_role = origin",
+            ),
+            "sqlite": ("PRAGMA defer_foreign_keys = ON", "SELECT 1"),
+        }[connection.dialect.name]
+        connection.execute(text(without_references))
+        connection.execute(insert(found.tables[table]).values({column.name: _something(column) for column in columns}))
+        connection.execute(text(checked_again))
+    return next(iter(columns)).name
+
+
+def _something(column):
+    return {int: 1, str: "1", bytes: b"1", bool: True, float: 1.0}[column.type.python_type]

@@ -28,6 +28,7 @@ from artifactctl.catalog import (
 from artifactctl.catalog.filesystem import filesystem_type, refuse_unsafe_filesystem, type_of_mount
 from artifactctl.catalog.location import parse_location
 from artifactctl.domain.errors import UsageError
+from tests.bench.databases import ON_SQLITE
 
 
 def test_a_missing_catalog_is_missing_and_the_remedy_is_init(tmp_path, noon):
@@ -192,6 +193,7 @@ def test_the_grown_log_and_the_spare_pages_outlive_the_process(location, noon):
     assert spare >= 128
 
 
+@ON_SQLITE
 def test_writers_are_durable_and_check_references(empty, noon):
     with empty.writing("ada", noon) as writing:
         settings = {

@@ -17,6 +17,7 @@ from artifactctl.inventory.snapshots import open_snapshot
 from artifactctl.policy.facts import Facts
 from artifactctl.policy.scope import Wanted
 from artifactctl.report.catalog_export import export_pieces
+from tests.bench.databases import ON_SQLITE
 from tests.builders import NOON
 
 Place = Callable[..., Artifact]
@@ -95,6 +96,7 @@ def change(document: dict[str, Any], *path: Any, to: Any) -> None:
         document[path[-1]] = to
 
 
+@ON_SQLITE
 @pytest.mark.parametrize(
     ("path", "value", "reason"),
     [
@@ -135,6 +137,7 @@ def test_an_export_that_was_tampered_with_is_refused(
     assert "artifactctl catalog export" in caught.value.remedy
 
 
+@ON_SQLITE
 @pytest.mark.parametrize(
     ("spoil", "reason"),
     [

@@ -9,7 +9,8 @@ from click.testing import CliRunner, Result
 
 from artifactctl.catalog import Catalog, Writing, create_or_upgrade
 from artifactctl.cli.main import program
-from artifactctl.cli.surroundings import Surroundings
+from artifactctl.cli.surroundings import Surroundings, account_of_this_process
+from artifactctl.domain.accounts import Account
 from artifactctl.domain.artifacts import Artifact, ArtifactKind, LineageRole, Root, RunState, VerifyLevel
 from artifactctl.hosts.local import LocalHost
 from artifactctl.hosts.protocol import Host, Marker
@@ -21,11 +22,13 @@ MIB = 2**20
 
 @dataclass(slots=True)
 class Shop:
-    """Runs commands in-process against one catalog, one machine and one clock."""
+    """Runs commands in-process against one catalog, one machine and one clock, as one account after the other."""
 
     folder: Path
     host: Host = field(default_factory=LocalHost)
     clock: FixedClock = field(default_factory=FixedClock)
+    account: Account | None = None
+    """Who runs the commands; None is whoever runs the tests."""
 
     @property
     def location(self) -> Path:
@@ -44,8 +47,13 @@ class Shop:
             make_host=lambda _: self.host,
             environment={"XDG_STATE_HOME": str(self.folder / "state"), "HOME": str(self.folder), **(environment or {})},
             working_directory=self.volume,
+            ask_account=account_of_this_process if self.account is None else lambda *_: self.account,
         )
         return CliRunner().invoke(program, list(words), obj=surroundings)
+
+    def run_as(self, account: Account, *words: str) -> Result:
+        """Run a command as somebody else."""
+        return replace(self, account=account).run(*words)
 
     def open(self) -> Catalog:
         """Open (and make) the catalog; the caller closes it."""

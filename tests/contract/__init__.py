@@ -1,7 +1,8 @@
 """What any `Host` must do, written once and run over every implementation.
 
 Each module here holds one class of tests over the fixture `workshop` (workshop.py says what that is).
-`test_fake_machine.py` runs all of them over the in-memory machine, `tests/system/test_contract_local.py` over this one.
+`test_fake_machine.py` runs all of them over the in-memory machine, `tests/system/test_contract_local.py` over this one,
+asked here and through an agent.
 """
 
 import pytest

@@ -40,11 +40,18 @@ _numbers = itertools.count(1)
 @contextmanager
 def local_workshop(volume: Volume) -> Iterator["LocalWorkshop"]:
     """A workshop in a new folder of the volume, which is as it was afterwards."""
+    with folder_on(volume) as top:
+        yield LocalWorkshop(volume, top)
+
+
+@contextmanager
+def folder_on(volume: Volume) -> Iterator[Path]:
+    """A new folder of the volume; nothing that was made on the volume meanwhile is left afterwards."""
     before = set(volume.mount.iterdir())
     top = volume.mount / f"top-{next(_numbers)}"
     top.mkdir()
     try:
-        yield LocalWorkshop(volume, top)
+        yield top
     finally:
         for leftover in set(volume.mount.iterdir()) - before:
             if leftover.is_dir():
@@ -56,7 +63,7 @@ def local_workshop(volume: Volume) -> Iterator["LocalWorkshop"]:
 class LocalWorkshop:
     """Acts in `top`, a folder of a volume of its own, as its users would."""
 
-    def __init__(self, volume: Volume, top: Path) -> None:
+    def __init__(self, volume: Volume, top: os.PathLike[str]) -> None:
         self.volume = volume
         self.host: Host = LocalHost()
         self.top = os.fsencode(top)

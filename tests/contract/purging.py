@@ -129,9 +129,15 @@ class PurgeContract:
     def test_an_interrupted_purge_stops_and_goes_on(self, workshop: Workshop) -> None:
         made = scene(workshop).dump(shards=8).set_aside()
         made.host.begin_purge(made.root, made.operation)
-        asked = iter([False] * 4 + [True] * 100)
+        gone: list[int] = []
 
-        first = made.host.purge(made.root, made.operation, should_stop=lambda: next(asked))
+        first = made.host.purge(
+            made.root,
+            made.operation,
+            files_per_second=10.0,
+            should_stop=lambda: bool(gone),
+            progress=lambda files, removed: gone.append(files),
+        )
         second = made.host.purge(made.root, made.operation)
 
         assert (first.complete, first.interrupted) == (False, True)
@@ -188,7 +194,7 @@ class PurgeContract:
                 workshop.take_lock_away(made.root)
             lost.append(files)
 
-        result = made.host.purge(made.root, made.operation, progress=lose_the_lock)
+        result = made.host.purge(made.root, made.operation, files_per_second=60.0, progress=lose_the_lock)
         lock.release()
 
         assert not result.complete

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from artifactctl.domain.artifacts import ArtifactKind, LineageRole
+from artifactctl.domain.attestation import Client, Regime, Statement
 from artifactctl.domain.observation import (
     BlindSpot,
     BlindSpotKind,
+    ClientLook,
     Holder,
     HolderKind,
     MarkerState,
@@ -35,7 +37,8 @@ from tests.builders import (
     an_observation,
 )
 
-C, B, U = Verdict.CLEAR, Verdict.BLOCKED, Verdict.UNKNOWN
+C, A, B, U = Verdict.CLEAR, Verdict.ATTESTED, Verdict.BLOCKED, Verdict.UNKNOWN
+USED = Holder(kind=HolderKind.DESCRIPTOR, path=b"shard-0", pid=411, command="train")
 
 
 def spot(kind: BlindSpotKind) -> BlindSpot:
@@ -70,6 +73,87 @@ RELEASED = Protect(name="released", reason="Shipped to serving", match=Matcher()
 ALONE: dict[str, Any] = {"other_copies": ()}
 SECOND = timedelta(seconds=1)
 LONG_AGO = NOON - timedelta(days=30)
+
+ON_A_NETWORK = spot(BlindSpotKind.NETWORK_FILESYSTEM)
+HERE_ONLY = Statement(regime=Regime.SOLE_CLIENTS)
+WITH_GPU2 = Statement(regime=Regime.SOLE_CLIENTS, elsewhere=(Client(machine="gpu2"),))
+WITHOUT_US = Statement(regime=Regime.SOLE_CLIENTS, covers_this_machine=False, elsewhere=(Client(machine="gpu2"),))
+LEASES = Statement(regime=Regime.LEASE)
+CLEAR_THERE = ClientLook(machine="gpu2", report=a_report(blind_spots=(ON_A_NETWORK,)))
+
+
+def on_a_network(*spots: BlindSpot, clients: tuple[ClientLook, ...] = (), **report: Any) -> dict[str, Any]:
+    report.setdefault("lease_answers_for_all_openers", False)
+    return {"holders": a_report(blind_spots=(ON_A_NETWORK, *spots), **report), "clients": clients}
+
+
+ATTESTED_CASES: list[tuple[str, str, Statement, dict[str, Any], dict[str, Any], Verdict]] = [
+    ("sole client", "this machine, which sees all of itself", HERE_ONLY, {}, on_a_network(), A),
+    ("sole client", "this container", HERE_ONLY, {}, on_a_network(spot(BlindSpotKind.PID_NAMESPACE)), A),
+    ("sole client", "processes unseen", HERE_ONLY, {}, on_a_network(spot(BlindSpotKind.FOREIGN_PROCESSES)), U),
+    ("sole client", "no leases there at all", HERE_ONLY, {}, on_a_network(spot(BlindSpotKind.NO_LEASE)), A),
+    ("sole client", "exported", HERE_ONLY, {}, {"holders": a_report(blind_spots=(spot(BlindSpotKind.EXPORTED),))}, A),
+    ("sole client", "a local filesystem", HERE_ONLY, {}, {}, C),
+    ("sole client", "somebody here", HERE_ONLY, {}, on_a_network(holders=(USED,)), B),
+    ("sole clients", "nobody asked the other", WITH_GPU2, {}, on_a_network(), U),
+    ("sole clients", "all clear", WITH_GPU2, {}, on_a_network(clients=(CLEAR_THERE,)), A),
+    ("sole clients", "on what looks local, and declared", WITH_GPU2, {}, {}, U),
+    ("sole clients", "local, declared and asked", WITH_GPU2, {}, {"clients": (CLEAR_THERE,)}, A),
+    (
+        "sole clients",
+        "somebody there",
+        WITH_GPU2,
+        {},
+        on_a_network(clients=(ClientLook(machine="gpu2", report=a_report(holders=(USED,))),)),
+        B,
+    ),
+    (
+        "sole clients",
+        "not reached",
+        WITH_GPU2,
+        {},
+        on_a_network(clients=(ClientLook(machine="gpu2", problem="no route"),)),
+        U,
+    ),
+    (
+        "sole clients",
+        "not all seen there",
+        WITH_GPU2,
+        {},
+        on_a_network(
+            clients=(
+                ClientLook(
+                    machine="gpu2",
+                    report=a_report(
+                        blind_spots=(spot(BlindSpotKind.FOREIGN_PROCESSES),), lease_answers_for_all_openers=False
+                    ),
+                ),
+            )
+        ),
+        U,
+    ),
+    (
+        "sole clients",
+        "another one answered",
+        WITH_GPU2,
+        {},
+        on_a_network(clients=(replace(CLEAR_THERE, machine="b"),)),
+        U,
+    ),
+    ("sole clients", "without this machine", WITHOUT_US, {}, on_a_network(clients=(CLEAR_THERE,)), U),
+    ("leases", "none living", LEASES, {}, on_a_network(), A),
+    ("leases", "processes unseen", LEASES, {}, on_a_network(spot(BlindSpotKind.HIDDEN_PROCESSES)), U),
+    ("leases", "a purge a minute later", LEASES, {"purge_not_before": NOON}, on_a_network(), B),
+    ("leases", "a purge at once", LEASES, {"purge_at_once": True}, on_a_network(), B),
+    (
+        "leases",
+        "a purge by a clock that ran backwards",
+        LEASES,
+        {"purge_not_before": NOON, "clock_trusted": False},
+        on_a_network(),
+        U,
+    ),
+]
 
 CASES: list[tuple[str, str, dict[str, Any], dict[str, Any], Verdict]] = [
     ("confined", "in its place", {}, {}, C),
@@ -158,25 +242,10 @@ CASES: list[tuple[str, str, dict[str, Any], dict[str, Any], Verdict]] = [
         {"holders": a_report(blind_spots=(spot(BlindSpotKind.NETWORK_FILESYSTEM),))},
         U,
     ),
-    (
-        "not_held",
-        "a network filesystem whose only client is attested",
-        {"attested": True},
-        {"holders": a_report(blind_spots=(spot(BlindSpotKind.NETWORK_FILESYSTEM),))},
-        C,
-    ),
-    (
-        "not_held",
-        "attested, but processes here could not be inspected",
-        {"attested": True},
-        {
-            "holders": a_report(
-                blind_spots=(spot(BlindSpotKind.NETWORK_FILESYSTEM), spot(BlindSpotKind.FOREIGN_PROCESSES)),
-                lease_answers_for_all_openers=False,
-            )
-        },
-        U,
-    ),
+    *[
+        ("not_held", f"{regime}: {what}", {"statement": statement, **candidate}, seen, verdict)
+        for regime, what, statement, candidate, seen, verdict in ATTESTED_CASES
+    ],
     ("not_held", "exported", {}, {"holders": a_report(blind_spots=(spot(BlindSpotKind.EXPORTED),))}, U),
     ("not_held", "a mount table unread", {}, {"holders": a_report(blind_spots=(spot(BlindSpotKind.UNREADABLE),))}, U),
     ("unleased", "free", {}, {}, C),
@@ -305,7 +374,7 @@ def test_a_guard_gives_its_verdict(
     answer = next(item for item in evidence if item.guard == guard)
     assert answer.verdict is verdict
     assert answer.reason
-    assert may_remove(evidence) is all(item.verdict is C for item in evidence)
+    assert may_remove(evidence) is all(item.verdict in (C, A) for item in evidence)
 
 
 def test_every_guard_is_either_hard_or_waivable_and_has_a_case_that_blocks() -> None:

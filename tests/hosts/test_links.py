@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from artifactctl.hosts.local_look import LocalLook
+from artifactctl.hosts.local import LocalHost
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def run_folder(tmp_path: Path) -> Path:
 
 
 def links_to(target: Path, *roots: Path) -> list[bytes]:
-    found, problems = LocalLook().referrers([os.fsencode(root) for root in roots], [os.fsencode(target)])
+    found, problems = LocalHost().referrers([os.fsencode(root) for root in roots], [os.fsencode(target)])
     assert problems == ()
     assert {item.target for item in found} <= {os.fsencode(target)}
     return [os.path.relpath(item.link, os.fsencode(roots[0])) for item in found]
@@ -100,7 +100,7 @@ def test_a_target_that_is_a_link_itself_is_referred_to_by_its_own_name(run_folde
 
 
 def test_a_root_that_is_gone_is_a_problem(tmp_path: Path) -> None:
-    _, problems = LocalLook().referrers([os.fsencode(tmp_path / "gone")], [b"/x"])
+    _, problems = LocalHost().referrers([os.fsencode(tmp_path / "gone")], [b"/x"])
 
     assert len(problems) == 1
     assert "gone" in problems[0]

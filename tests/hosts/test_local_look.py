@@ -18,7 +18,7 @@ from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.observation import MarkerState, Observation
 from artifactctl.hosts import sightings
-from artifactctl.hosts.local_look import LocalLook
+from artifactctl.hosts.local import LocalHost
 from artifactctl.hosts.probe import observing
 from artifactctl.hosts.probe.observing import observe_path
 
@@ -44,7 +44,7 @@ def test_the_probe_is_written_in_python_3_8() -> None:
 
 
 def test_the_machine_names_itself() -> None:
-    identity = LocalLook(stand_in_machine_id="stand-in").identify()
+    identity = LocalHost(stand_in_machine_id="stand-in").identify()
 
     assert identity.machine_id
     assert identity.hostname == os.uname().nodename
@@ -52,7 +52,7 @@ def test_the_machine_names_itself() -> None:
 
 
 def test_the_clock_is_aware_and_right() -> None:
-    assert abs((LocalLook().now() - datetime.now(UTC)).total_seconds()) < 5
+    assert abs((LocalHost().now() - datetime.now(UTC)).total_seconds()) < 5
 
 
 @pytest.mark.parametrize(
@@ -67,21 +67,21 @@ def test_resolve_follows_nothing_and_names_the_first_link(tmp_path: Path) -> Non
     (tmp_path / "link").symlink_to("real")
     base = os.fsencode(tmp_path)
 
-    assert LocalLook().resolve(base + b"/real/../real/./inner/") == (base + b"/real/inner", None)
-    assert LocalLook().resolve(base + b"/link/inner") == (base + b"/link/inner", base + b"/link")
-    assert LocalLook().resolve(base + b"/nowhere/at/all") == (base + b"/nowhere/at/all", None)
+    assert LocalHost().resolve(base + b"/real/../real/./inner/") == (base + b"/real/inner", None)
+    assert LocalHost().resolve(base + b"/link/inner") == (base + b"/link/inner", base + b"/link")
+    assert LocalHost().resolve(base + b"/nowhere/at/all") == (base + b"/nowhere/at/all", None)
 
 
 def test_identity_is_that_of_the_link_and_none_for_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "link").symlink_to("file")
 
-    found = LocalLook().identity(os.fsencode(tmp_path / "link"))
+    found = LocalHost().identity(os.fsencode(tmp_path / "link"))
 
     assert found is not None
     assert found.inode == (tmp_path / "link").lstat().st_ino
-    assert LocalLook().identity(os.fsencode(tmp_path / "nothing" / "there")) is None
-    assert LocalLook().identity(os.fsencode(tmp_path / "file" / "below")) is None
+    assert LocalHost().identity(os.fsencode(tmp_path / "nothing" / "there")) is None
+    assert LocalHost().identity(os.fsencode(tmp_path / "file" / "below")) is None
 
 
 def test_a_new_file_on_an_old_inode_number_is_another_identity(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_a_new_file_on_an_old_inode_number_is_another_identity(tmp_path: Path) -
     seen = set()
     for _ in range(5):
         path.touch()
-        seen.add(LocalLook().identity(os.fsencode(path)))
+        seen.add(LocalHost().identity(os.fsencode(path)))
         path.unlink()
         time.sleep(0.01)  # the filesystem's clock ticks every few milliseconds
 
@@ -102,9 +102,9 @@ def test_a_range_and_a_digest_of_a_file(tmp_path: Path) -> None:
     path = os.fsencode(tmp_path / "file")
     told: list[int] = []
 
-    assert LocalLook().read_range(path, 1000, 2_000_000) == content[1000:2_001_000]
-    assert LocalLook().read_range(path, 2_999_990, 100) == content[-10:]
-    assert LocalLook().digest(path, progress=told.append) == hashlib.sha256(content).hexdigest()
+    assert LocalHost().read_range(path, 1000, 2_000_000) == content[1000:2_001_000]
+    assert LocalHost().read_range(path, 2_999_990, 100) == content[-10:]
+    assert LocalHost().digest(path, progress=told.append) == hashlib.sha256(content).hexdigest()
     assert sum(told) == len(content)
 
 
@@ -116,11 +116,11 @@ def test_only_regular_files_are_read(tmp_path: Path, name: str) -> None:
     os.mkfifo(tmp_path / "pipe")
 
     with pytest.raises(HostFailure):
-        LocalLook().read_range(os.fsencode(tmp_path / name), 0, 1)
+        LocalHost().read_range(os.fsencode(tmp_path / name), 0, 1)
 
 
 def root_at(path: Path) -> Root:
-    usage = LocalLook().usage(os.fsencode(path))
+    usage = LocalHost().usage(os.fsencode(path))
     return Root(
         root_id="0a1b",
         name="scratch",
@@ -134,7 +134,7 @@ def root_at(path: Path) -> Root:
 
 def observed(root: Root, relative: bytes = b"target") -> Observation:
     target = ManagedPath(root=root.path, relative=relative)
-    return LocalLook().observe(root, target, catalog_id="catalog", catalog_epoch=3)
+    return LocalHost().observe(root, target, catalog_id="catalog", catalog_epoch=3)
 
 
 def marked(path: Path, **changes: object) -> Observation:
@@ -225,7 +225,7 @@ def test_a_writer_is_named_with_its_file_and_its_rate(tmp_path: Path) -> None:
     with subprocess.Popen(words, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         child.stdout.readline()
-        activity = LocalLook().activity(os.fsencode(tmp_path), seconds=0.5)
+        activity = LocalHost().activity(os.fsencode(tmp_path), seconds=0.5)
         child.kill()
 
     (writer,) = [writer for writer in activity.writers if writer.pid == child.pid]

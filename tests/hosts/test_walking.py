@@ -11,7 +11,7 @@ import pytest
 from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.identity import member_order
 from artifactctl.hosts.listings import members_in_order
-from artifactctl.hosts.local_look import LocalLook
+from artifactctl.hosts.local import LocalHost
 from artifactctl.hosts.probe import folders, walking
 from artifactctl.hosts.probe.observing import observe_path
 from artifactctl.hosts.protocol import EntryType
@@ -20,7 +20,7 @@ LEVELS = 1500
 
 
 def listed(path: Path) -> dict[bytes, list[bytes]]:
-    found = LocalLook().walk(os.fsencode(path))
+    found = LocalHost().walk(os.fsencode(path))
     return {listing.relative: [entry.name for entry in listing.entries] for listing in found}
 
 
@@ -40,7 +40,7 @@ def test_an_entry_carries_what_lstat_says(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("file")
     os.link(tmp_path / "file", tmp_path / "other")
 
-    (listing,) = LocalLook().walk(os.fsencode(tmp_path))
+    (listing,) = LocalHost().walk(os.fsencode(tmp_path))
 
     file, link, _ = listing.entries
     seen = (tmp_path / "file").stat()
@@ -72,7 +72,7 @@ def test_a_walk_that_begins_at_no_folder_has_one_entry(tmp_path: Path, name: str
 
 def test_a_missing_start_is_a_failure_with_its_name(tmp_path: Path) -> None:
     with pytest.raises(HostFailure, match="nowhere"):
-        list(LocalLook().walk(os.fsencode(tmp_path / "nowhere")))
+        list(LocalHost().walk(os.fsencode(tmp_path / "nowhere")))
 
 
 def test_the_folder_that_artifactctl_keeps_for_itself_is_left_out_at_the_top_only(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_the_folder_that_artifactctl_keeps_for_itself_is_left_out_at_the_top_onl
 def test_a_folder_that_may_not_be_read_is_reported(tmp_path: Path) -> None:
     (tmp_path / "closed").mkdir(mode=0)
 
-    (problem,) = [listing.problem for listing in LocalLook().walk(os.fsencode(tmp_path)) if listing.problem]
+    (problem,) = [listing.problem for listing in LocalHost().walk(os.fsencode(tmp_path)) if listing.problem]
 
     assert "closed" in problem
 
@@ -143,8 +143,8 @@ def test_a_path_beyond_path_max_can_be_read_and_identified(tmp_path: Path) -> No
     path = os.fsencode(tmp_path) + b"/" + b"/".join([name.encode()] * 29) + b"/file"
     try:
         assert len(path) > os.pathconf("/", "PC_PATH_MAX")
-        assert LocalLook().read_range(path, 0, 10) == b""
-        identity = LocalLook().identity(path)
+        assert LocalHost().read_range(path, 0, 10) == b""
+        identity = LocalHost().identity(path)
     finally:
         remove_deep(tmp_path / name)
 
@@ -186,7 +186,7 @@ def test_members_come_in_member_order(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
 
-    paths = [relative for relative, _, _ in members_in_order(LocalLook().walk(os.fsencode(tmp_path)))]
+    paths = [relative for relative, _, _ in members_in_order(LocalHost().walk(os.fsencode(tmp_path)))]
 
     assert paths == sorted(paths, key=member_order)
     assert len(paths) == 5

@@ -29,6 +29,11 @@ OWN_FILES: tuple[Allowance, ...] = (
         reason="the folder of policy files that a person named or configured",
     ),
     Allowance(
+        module="artifactctl/hosts/ssh/config_lines.py",
+        call="glob.glob",
+        reason="the files that `Include` names in the user's own ssh_config",
+    ),
+    Allowance(
         module=_PUBLISHING, call="os.unlink", reason="the partial file it made itself, beside a backup or export"
     ),
     Allowance(

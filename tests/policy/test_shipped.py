@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from artifactctl.configuration.policy_files import shipped_default
+from artifactctl.configuration.policy_files import meaning_of, shipped_default, shipped_default_file
 from artifactctl.policy.linting import lint
-from artifactctl.policy.reading import read_policy
+from artifactctl.policy.read_ahead import MEANING
+from artifactctl.policy.reading import load_policy, read_policy
 from artifactctl.policy.testing import checked_policy, run_tests
 from tests.bench.sandbox import CHECKOUT
 from tests.builders import NOON
@@ -58,3 +59,18 @@ def test_the_default_locks_nobody_out() -> None:
     assert policy.limits.approval_on_jump is None
     assert policy.limits.max_share_of_kind is None
     assert policy.min_age == timedelta(0)
+
+
+def test_the_default_worked_out_ahead_is_what_reading_its_file_gives() -> None:
+    read = load_policy([shipped_default_file()])
+
+    assert repr(MEANING) == repr(read), "policies/default.yaml was changed: artifactctl/policy/read_ahead.py follows it"
+    assert shipped_default() is MEANING, "SHA256 in artifactctl/policy/read_ahead.py is not that of the file"
+
+
+def test_a_default_with_other_content_is_read() -> None:
+    name, content = shipped_default_file()
+    changed = content.replace(b"max_artifacts: 500", b"max_artifacts: 3")
+
+    assert meaning_of([(name, changed)]).limits.max_artifacts == 3
+    assert meaning_of([("mine.yaml", content)]).rules[0].place != MEANING.rules[0].place

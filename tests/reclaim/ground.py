@@ -1,4 +1,4 @@
-"""Ground for the engine's tests: a machine in memory with one root, and a real SQLite catalog of what is on it."""
+"""Ground for the engine's tests: a machine in memory with one root, and a real catalog of what is on it."""
 
 import shutil
 from collections.abc import Iterator
@@ -33,6 +33,7 @@ class Ground:
     """One machine, one catalog, one operator."""
 
     folder: Path
+    address: str = ""
     machine: FakeMachine = field(default_factory=FakeMachine)
     policy: Policy = DEFAULT
     said: list[str] = field(default_factory=list)
@@ -51,7 +52,8 @@ class Ground:
             filesystem_type="ext4",
             inode=identity.inode,
         )
-        self.catalog: Catalog = create_or_upgrade(self.folder / "catalog.db", now=self.now())
+        self.address = self.address or str(self.folder / "catalog.db")
+        self.catalog: Catalog = create_or_upgrade(self.address, now=self.now())
         with self.catalog.writing("ada@node-1", self.now()) as writing:
             host = writing.add_host("node-1", machine_id=self.machine.identify().machine_id)
             self.root = writing.add_root(replace(self.root, host_id=host.host_id))
@@ -75,7 +77,7 @@ class Ground:
         """The program starts anew on the same machine and catalog."""
         self.catalog.close()
         self.machine.restart()
-        self.catalog = open_catalog(self.folder / "catalog.db", now=self.now())
+        self.catalog = open_catalog(self.address, now=self.now())
 
     def clone(self, folder: Path) -> "Ground":
         """Return an independent ground in the same state; this one's catalog is closed and opened again for it."""
@@ -85,6 +87,7 @@ class Ground:
             shutil.copy(file, folder / file.name)
         twin = copy(self)
         twin.folder, twin.machine, twin.said = folder, self.machine.copy(), []
+        twin.address = str(folder / "catalog.db")
         self.catalog = open_catalog(self.folder / "catalog.db", now=self.now())
         twin.catalog = open_catalog(folder / "catalog.db", now=self.now())
         return twin

@@ -13,8 +13,11 @@ from artifactctl.inventory.roots import forget_root
 from artifactctl.policy.layering import NOTHING_MAY_GO
 from artifactctl.reclaim import applying, examining
 from artifactctl.reclaim.quarantined import meant_by
+from tests.bench.databases import ON_BOTH
 from tests.fakes.steps import Killed
 from tests.reclaim.ground import ROOT_PATH, Ground
+
+pytestmark = ON_BOTH
 
 
 def objects(ground: Ground) -> list[str]:

@@ -12,7 +12,10 @@ from artifactctl.domain.observation import HolderKind
 from artifactctl.domain.operations import StepOutcome
 from artifactctl.domain.results import OperationResult
 from artifactctl.reclaim.applicability import StalePlan
+from tests.bench.databases import ON_BOTH
 from tests.reclaim.ground import DAY, ROOT_PATH, Ground
+
+pytestmark = ON_BOTH
 
 OLD = ROOT_PATH + b"/hidden-old"
 

@@ -23,7 +23,7 @@ from artifactctl.policy.ruleset import (
     Rule,
 )
 from artifactctl.reclaim.applicability import StalePlan
-from artifactctl.reclaim.approving import approve_plan
+from artifactctl.reclaim.approving import PlannerUnknown, approve_plan, record_plan
 from artifactctl.reclaim.consent import ApprovalMissing, CapExceeded
 from tests.reclaim.ground import DEFAULT, Ground
 
@@ -50,9 +50,19 @@ def refusals(plan: ReclaimPlan) -> dict[str, set[str]]:
     return {item.name: {e.guard for e in item.blocking} for item in plan.refused}
 
 
+def by(ground: Ground, actor: str) -> Acting:
+    return Acting(actor=actor, host="node-1", now=ground.now())
+
+
 def approve(ground: Ground, plan: ReclaimPlan, actor: str) -> bool:
-    acting = Acting(actor=actor, host="node-1", now=ground.now())
-    return approve_plan(ground.catalog, plan, reason="looked at it", acting=acting)
+    return approve_plan(ground.catalog, plan, reason="looked at it", acting=by(ground, actor)).counts
+
+
+def saved(ground: Ground, *names: str, planner: str = "ada@node-1") -> ReclaimPlan:
+    """Return a plan that its planner saved, as `reclaim --out` does."""
+    plan = ground.plan(*names)
+    record_plan(ground.catalog, plan, acting=by(ground, planner))
+    return plan
 
 
 def test_a_protect_keeps_what_somebody_names(ground: Ground) -> None:
@@ -168,7 +178,7 @@ def test_a_day_s_limit_counts_every_run_of_the_day_and_not_what_was_put_back(gro
 
 def test_a_plan_that_somebody_else_must_approve_waits_for_that(ground: Ground) -> None:
     ground.policy = limited(approval_above_bytes=0)
-    plan = ground.plan("hidden-old")
+    plan = saved(ground, "hidden-old")
 
     with pytest.raises(ApprovalMissing, match="needs the approval of somebody other than ada@node-1"):
         ground.apply(plan)
@@ -184,10 +194,44 @@ def test_a_plan_that_somebody_else_must_approve_waits_for_that(ground: Ground) -
     assert {entry.policy_digest for entry in told} == {plan.policy_digest}
 
 
+@pytest.mark.parametrize("second", ["root@node-1", "ada as root@node-1", "bob as root@node-1"])
+def test_two_names_of_one_account_are_one_person(ground: Ground, second: str) -> None:
+    ground.policy = limited(approval_above_bytes=0)
+    plan = saved(ground, "hidden-old", planner="ada as root@node-1")
+
+    assert not approve(ground, plan, second)
+    with pytest.raises(ApprovalMissing):
+        ground.apply(plan)
+
+
+def test_the_file_does_not_say_who_planned_it(ground: Ground) -> None:
+    ground.policy = limited(approval_above_bytes=0)
+    plan = saved(ground, "hidden-old")
+    forged = replace(plan, actor="somebody.else@node-1")
+
+    assert forged.digest == plan.digest
+    assert not approve(ground, forged, "ada@node-1")
+    with pytest.raises(ApprovalMissing):
+        ground.apply(forged)
+
+
+def test_a_plan_that_nobody_put_their_name_to_is_approved_by_nobody(ground: Ground) -> None:
+    ground.policy = limited(approval_above_bytes=0)
+    plan = ground.plan("hidden-old")
+
+    with pytest.raises(PlannerUnknown, match="nobody has put their name to plan") as refused:
+        approve(ground, plan, "bob@node-1")
+
+    assert "--out" in refused.value.remedy
+    record_plan(ground.catalog, plan, acting=by(ground, "ada@node-1"))
+    assert approve(ground, plan, "bob@node-1")
+    assert [step.outcome for step in ground.apply(plan).steps] == [StepOutcome.QUARANTINED]
+
+
 def test_consent_to_one_plan_is_none_to_another(ground: Ground) -> None:
     dumps(ground, "states-1")
     ground.policy = limited(approval_above_bytes=0)
-    approve(ground, ground.plan("hidden-old"), "bob@node-1")
+    approve(ground, saved(ground, "hidden-old"), "bob@node-1")
 
     with pytest.raises(ApprovalMissing):
         ground.apply(ground.plan("hidden-old", "states-1"))

@@ -1,9 +1,13 @@
-"""The whole contract over this machine, on ext4; `test_contract_filesystems.py` has what depends on the filesystem."""
+"""The whole contract on ext4, over this machine and over an agent that is asked through pipes.
+
+`test_contract_filesystems.py` has what depends on the filesystem: that is the probe's, and a wire does not change it.
+"""
 
 from collections.abc import Iterator
 
 import pytest
 
+from artifactctl.hosts.remote import RemoteHost
 from tests.bench.volumes import FilesystemKind, Volume, mounted_volume
 from tests.contract.conserving import ConservationContract
 from tests.contract.content import ContentContract
@@ -18,6 +22,7 @@ from tests.contract.observing import ConfinementContract, ObservationContract
 from tests.contract.purging import PurgeContract
 from tests.contract.quarantining import QuarantineContract
 from tests.contract.referring import ReferrerContract
+from tests.contract.remote_workshop import agent_here, remote_workshop
 from tests.contract.restoring import RestoreContract
 from tests.contract.sharing import SharedNamesContract
 from tests.contract.space import SpaceContract
@@ -34,80 +39,90 @@ def volume(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Volume]:
         yield made
 
 
+@pytest.fixture(scope="module", params=["here", "through an agent"])
+def remote(request: pytest.FixtureRequest) -> Iterator[RemoteHost | None]:
+    """One agent for all tests of this module; None where they ask this machine itself."""
+    if request.param == "here":
+        yield None
+        return
+    with agent_here({}) as host:
+        yield host
+
+
 @pytest.fixture
-def workshop(volume: Volume) -> Iterator[LocalWorkshop]:
+def workshop(volume: Volume, remote: RemoteHost | None) -> Iterator[LocalWorkshop]:
     """A new folder on the volume."""
-    with local_workshop(volume) as made:
+    with local_workshop(volume) if remote is None else remote_workshop(volume, remote) as made:
         yield made
 
 
 class TestIdentity(IdentityContract):
-    """Over this machine."""
+    """Here and through an agent."""
 
 
 class TestWalk(WalkContract):
-    """Over this machine."""
+    """Here and through an agent."""
 
 
 class TestContent(ContentContract):
-    """Over this machine."""
+    """Here and through an agent."""
 
 
 class TestObservation(ObservationContract):
-    """Over this machine."""
+    """Here and through an agent."""
 
 
 class TestConfinement(ConfinementContract):
-    """Over this machine."""
+    """Here and through an agent."""
 
 
 class TestHolders(HolderContract):
-    """Over this machine."""
+    """Here and through an agent."""
 
 
 class TestReferrers(ReferrerContract):
-    """Over this machine."""
+    """Here and through an agent."""
 
 
 class TestMarkers(MarkerContract):
-    """Over this machine."""
+    """Here and through an agent."""
 
 
 class TestLocks(LockContract):
-    """Over this machine."""
+    """Here and through an agent."""
 
 
 class TestQuarantine(QuarantineContract):
-    """Over this machine."""
+    """Here and through an agent."""
 
 
 class TestRestore(RestoreContract):
-    """Over this machine."""
+    """Here and through an agent."""
 
 
 class TestPurge(PurgeContract):
-    """Over this machine."""
+    """Here and through an agent."""
 
 
 class TestSharedNames(SharedNamesContract):
-    """Over this machine."""
+    """Here and through an agent."""
 
 
 class TestContentLook(ContentLookContract):
-    """Over this machine."""
+    """Here and through an agent."""
 
 
 class TestLoss(LossContract):
-    """Over this machine."""
+    """Here and through an agent."""
 
 
 class TestSpace(SpaceContract):
-    """Over this machine."""
+    """Here and through an agent."""
 
 
 class TestCrashes(CrashContract):
-    """Over this machine."""
+    """Here and through an agent."""
 
 
 class TestConservation(ConservationContract):
-    """Over this machine."""
+    """Here and through an agent."""

@@ -112,7 +112,9 @@ def test_a_kill_at_any_flush_rename_or_unlink_of_journal_or_catalog_loses_nothin
         name, before = prepared(site, folder, ACTS[act])
         inject = ("-e", f"trace={FLUSHES}", "-e", f"inject={FLUSHES}:signal=KILL:when={number}")
         cold = CommandLine(
-            home=site.cli.home, cwd=site.cli.cwd, prefix=("strace", "-f", "-qq", "-o", "/dev/null", *inject)
+            home=site.cli.home,
+            cwd=site.cli.cwd,
+            prefix=("strace", "--seccomp-bpf", "-f", "-qq", "-o", "/dev/null", *inject),
         )
 
         died = cold(*ACTS[act].words, name)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.command_line import CommandLine
 from tests.bench.fixtures import VolumeFactory
 from tests.bench.golden import check_session
 from tests.bench.sandbox import CHECKOUT
 from tests.bench.volumes import FilesystemKind
+from tests.bench.warm_command_line import WarmCommandLine
 
 pytestmark = pytest.mark.system
 
@@ -17,7 +17,7 @@ SESSIONS = sorted((CHECKOUT / "tests" / "golden" / "on_a_volume").glob("*.sessio
 
 
 @pytest.mark.parametrize("session", SESSIONS, ids=[session.stem for session in SESSIONS])
-def test_the_session_goes_as_written(session: Path, volumes: VolumeFactory, cli: CommandLine) -> None:
+def test_the_session_goes_as_written(session: Path, volumes: VolumeFactory, warm_cli: WarmCommandLine) -> None:
     volume = volumes(FilesystemKind.TMPFS, size_bytes=4 * 2**40)
 
-    check_session(session, replace(cli, cwd=volume.mount))
+    check_session(session, replace(warm_cli, cwd=volume.mount))

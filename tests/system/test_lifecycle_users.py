@@ -64,7 +64,9 @@ def test_the_owner_without_root_can_do_everything(site_of_nobody: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    "hold", [holders.descriptor, holders.mapping, holders.descriptor_in_flight, holders.loop_device], ids=str
+    "hold",
+    [holders.descriptor, holders.mapping, holders.descriptor_in_flight, holders.loop_device],
+    ids=lambda hold: hold.__name__,
 )
 def test_a_use_by_another_user_is_noticed_without_seeing_the_process(site_of_nobody: Site, hold: Any) -> None:
     site = site_of_nobody

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from artifactctl.domain.observation import BlindSpotKind, HolderKind, HolderReport
-from artifactctl.hosts.local_look import LocalLook
+from artifactctl.hosts.local import LocalHost
 from tests.bench import holders
 from tests.bench.volumes import FilesystemKind, mounted_volume
 from tests.system.programs import run
@@ -35,7 +35,7 @@ def target(volume: Path) -> Iterator[Path]:
 
 
 def look(target: Path) -> HolderReport:
-    return LocalLook().holders(os.fsencode(target))
+    return LocalHost().holders(os.fsencode(target))
 
 
 def found(report: HolderReport) -> set[tuple[HolderKind, bytes, int | None]]:

@@ -14,7 +14,7 @@ from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.members import member_digest
 from artifactctl.domain.observation import ObstacleKind, SharedExtents
 from artifactctl.hosts.listings import members_in_order
-from artifactctl.hosts.local_look import LocalLook
+from artifactctl.hosts.local import LocalHost
 from artifactctl.hosts.probe.observing import observe_path
 from tests.bench.holders import bind_mount
 from tests.bench.volumes import FilesystemKind, Volume, mounted_volume
@@ -122,7 +122,7 @@ def test_an_inode_with_a_name_outside_is_not_exclusive_and_one_named_twice_insid
 
 
 def test_the_member_digest_is_that_of_the_pure_function_over_a_walk(target: Path) -> None:
-    members = list(members_in_order(LocalLook().walk(os.fsencode(target))))
+    members = list(members_in_order(LocalHost().walk(os.fsencode(target))))
 
     assert [relative for relative, _, _ in members] == [
         b"inner/deep/\xffname\n",
@@ -170,7 +170,7 @@ def test_a_mount_inside_is_reported_and_not_entered(target: Path) -> None:
     run("mount", "--bind", target / "inner/rows.bin", target / "inner.txt")
     try:
         seen = observe_path(os.fsencode(target.parent), b"target")
-        listed = {listing.relative: listing for listing in LocalLook().walk(os.fsencode(target))}
+        listed = {listing.relative: listing for listing in LocalHost().walk(os.fsencode(target))}
     finally:
         run("umount", target / "elsewhere")
         run("umount", target / "inner.txt")
@@ -248,7 +248,7 @@ def test_shared_blocks_are_known_where_the_filesystem_can_share(target: Path, vo
 
 
 def test_an_observation_has_identity_confinement_and_times(target: Path, volume: Path) -> None:
-    usage = LocalLook().usage(os.fsencode(volume))
+    usage = LocalHost().usage(os.fsencode(volume))
     root = Root(
         root_id="r",
         name="volume",
@@ -261,9 +261,9 @@ def test_an_observation_has_identity_confinement_and_times(target: Path, volume:
 
     started = datetime.now(UTC)
     target_path = ManagedPath(root=root.path, relative=b"target")
-    seen = LocalLook().observe(root, target_path, catalog_id="c", catalog_epoch=1)
+    seen = LocalHost().observe(root, target_path, catalog_id="c", catalog_epoch=1)
 
-    assert seen.identity == LocalLook().identity(os.fsencode(target))
+    assert seen.identity == LocalHost().identity(os.fsencode(target))
     assert seen.identity is not None
     assert seen.identity.inode == target.stat().st_ino
     assert seen.identity.birth_ns is not None
@@ -279,10 +279,10 @@ def test_an_observation_has_identity_confinement_and_times(target: Path, volume:
 def test_identity_is_the_same_after_a_remount_and_through_a_bind_mount(ext4_volume: Volume, tmp_path: Path) -> None:
     place = ext4_volume.mount / "a"
     place.mkdir()
-    before = LocalLook().identity(os.fsencode(place))
+    before = LocalHost().identity(os.fsencode(place))
     with bind_mount(ext4_volume.mount, tmp_path):
-        aside = LocalLook().identity(os.fsencode(tmp_path / "a"))
+        aside = LocalHost().identity(os.fsencode(tmp_path / "a"))
 
     ext4_volume.remount()
 
-    assert before == aside == LocalLook().identity(os.fsencode(place))
+    assert before == aside == LocalHost().identity(os.fsencode(place))

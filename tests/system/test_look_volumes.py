@@ -13,7 +13,7 @@ import pytest
 
 from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.observation import BlindSpotKind
-from artifactctl.hosts.local_look import LocalLook
+from artifactctl.hosts.local import LocalHost
 from tests.bench.fixtures import VolumeFactory
 from tests.bench.holders import bind_mount
 from tests.bench.volumes import MIB, FilesystemKind, Volume, mounted_volume
@@ -52,7 +52,7 @@ def test_space_is_what_df_says(any_local_volume: Volume) -> None:
     volume, kind = any_local_volume.mount, any_local_volume.kind
     (volume / "file").write_bytes(b"x" * 5_000_000)
     os.sync()
-    usage = LocalLook().usage(os.fsencode(volume / "file"))
+    usage = LocalHost().usage(os.fsencode(volume / "file"))
     columns = run("df", "-B1", "--output=size,used,avail,itotal,iavail", volume).splitlines()[1].split()
 
     said = [0 if column == "-" else int(column) for column in columns]
@@ -69,7 +69,7 @@ def test_the_name_of_a_filesystem_is_its_uuid_for_root_and_for_anybody(
 ) -> None:
     volume = volumes(kind).mount
     device = run("findmnt", "-n", "-o", "SOURCE", volume)
-    named = LocalLook().usage(os.fsencode(volume)).filesystem_uuid
+    named = LocalHost().usage(os.fsencode(volume)).filesystem_uuid
     os.chmod(volume, 0o755)
     code = (
         "import os,sys;from artifactctl.hosts.probe import filesystems;"
@@ -83,7 +83,7 @@ def test_the_name_of_a_filesystem_is_its_uuid_for_root_and_for_anybody(
 def test_two_tmpfs_have_different_names(volumes: VolumeFactory) -> None:
     made = [volumes(FilesystemKind.TMPFS).mount for _ in range(2)]
 
-    names = {LocalLook().usage(os.fsencode(volume)).filesystem_uuid for volume in made}
+    names = {LocalHost().usage(os.fsencode(volume)).filesystem_uuid for volume in made}
 
     assert len(names) == 2
 
@@ -96,7 +96,7 @@ def test_a_filesystem_that_stopped_after_an_error_is_read_only(volumes: VolumeFa
         pytest.skip("kernel without CONFIG_EXT4_DEBUG")
     knob.write_text("1")
 
-    assert LocalLook().usage(os.fsencode(volume)).read_only
+    assert LocalHost().usage(os.fsencode(volume)).read_only
 
 
 def test_a_btrfs_quota_group_is_a_limit(btrfs_volume: Volume) -> None:
@@ -104,8 +104,8 @@ def test_a_btrfs_quota_group_is_a_limit(btrfs_volume: Volume) -> None:
     run("btrfs", "quota", "enable", volume)
     run("btrfs", "subvolume", "create", volume / "mine")
     run("btrfs", "qgroup", "limit", "10M", volume / "mine")
-    inside = LocalLook().usage(os.fsencode(volume / "mine"))
-    outside = LocalLook().usage(os.fsencode(volume))
+    inside = LocalHost().usage(os.fsencode(volume / "mine"))
+    outside = LocalHost().usage(os.fsencode(volume))
 
     limits = {limit.name.split()[-1]: limit.available_bytes for limit in inside.limits if "qgroup" in limit.name}
     assert limits.keys() == {"referenced"}
@@ -118,7 +118,7 @@ def test_a_sparse_image_on_a_smaller_filesystem_is_a_limit(tmpfs_volume: Volume,
     with mounted_volume(
         FilesystemKind.EXT4, tmp_path, images=images, size_bytes=500 * MIB, make_options=options
     ) as large:
-        usage = LocalLook().usage(os.fsencode(large.mount))
+        usage = LocalHost().usage(os.fsencode(large.mount))
 
     (backing,) = [limit for limit in usage.limits if limit.name == "backing file"]
     assert backing.available_bytes is not None
@@ -127,7 +127,7 @@ def test_a_sparse_image_on_a_smaller_filesystem_is_a_limit(tmpfs_volume: Volume,
 
 
 def test_inodes_are_a_limit_where_there_are_any(volumes: VolumeFactory) -> None:
-    usage = LocalLook().usage(os.fsencode(volumes(FilesystemKind.TMPFS, inodes=20).mount))
+    usage = LocalHost().usage(os.fsencode(volumes(FilesystemKind.TMPFS, inodes=20).mount))
 
     assert [limit.available_inodes for limit in usage.limits if limit.name == "inodes"] == [usage.available_inodes]
     assert usage.total_inodes == 20
@@ -138,18 +138,18 @@ def test_settle_waits_for_blocks_that_come_back_late(kind: FilesystemKind, volum
     volume = volumes(kind).mount
     (volume / "big").write_bytes(b"x" * 40_000_000)
     os.sync()
-    before = LocalLook().usage(os.fsencode(volume)).available_bytes
+    before = LocalHost().usage(os.fsencode(volume)).available_bytes
     (volume / "big").unlink()
 
     wanted = before + 39_000_000
-    after = LocalLook().settle(os.fsencode(volume), target_available_bytes=wanted, deadline_seconds=5)
+    after = LocalHost().settle(os.fsencode(volume), target_available_bytes=wanted, deadline_seconds=5)
 
     assert after.available_bytes >= wanted
 
 
 def test_settle_gives_up_at_its_deadline(tmpfs_volume: Volume) -> None:
     started = time.monotonic()
-    usage = LocalLook().settle(os.fsencode(tmpfs_volume.mount), target_available_bytes=2**50, deadline_seconds=0.3)
+    usage = LocalHost().settle(os.fsencode(tmpfs_volume.mount), target_available_bytes=2**50, deadline_seconds=0.3)
 
     assert 0.3 <= time.monotonic() - started < 2
     assert usage.available_bytes < 2**50
@@ -162,10 +162,10 @@ def test_a_mount_that_does_not_answer_stops_nobody(tmpfs_volume: Volume, tmp_pat
 
     with silent_mount(place):
         started = time.monotonic()
-        known = {usage.mount for usage in LocalLook().mounts()}
+        known = {usage.mount for usage in LocalHost().mounts()}
         with pytest.raises(HostFailure, match="does not answer"):
-            LocalLook().usage(os.fsencode(place))
-        report = LocalLook().holders(os.fsencode(tmp_path / "file"))
+            LocalHost().usage(os.fsencode(place))
+        report = LocalHost().holders(os.fsencode(tmp_path / "file"))
         elapsed = time.monotonic() - started
 
     assert os.fsencode(tmpfs_volume.mount) in known
@@ -188,7 +188,7 @@ def test_the_look_at_a_fuse_filesystem_says_what_it_cannot_know(tmp_path: Path) 
 def test_mounts_lists_a_filesystem_once_however_often_it_is_bound(tmpfs_volume: Volume, tmp_path: Path) -> None:
     (tmpfs_volume.mount / "inner").mkdir()
     with bind_mount(tmpfs_volume.mount / "inner", tmp_path):
-        known = [usage.mount for usage in LocalLook().mounts()]
+        known = [usage.mount for usage in LocalHost().mounts()]
 
     assert [mount for mount in known if mount.startswith(os.fsencode(tmpfs_volume.mount))]
     assert os.fsencode(tmp_path) not in known

@@ -36,7 +36,7 @@ def restore(wiring: Wiring, file: bytes) -> None:
     from artifactctl.inventory.catalog_restore import put_in_force, unpacked
     from artifactctl.report.catalog_copies import restore_lines, restore_payload
 
-    with unpacked(file, wiring.location.location, acting=wiring.acting) as found:
+    with unpacked(file, wiring.location.location, acting=wiring.acting, doorkeeper=wiring.doorkeeper) as found:
         confirm_replacing(wiring, found)
         elsewhere = epochs_elsewhere(wiring, found)
         reason = wiring.choices.reason or ""

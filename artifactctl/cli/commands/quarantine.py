@@ -82,6 +82,7 @@ def purge(wiring: Wiring, names: tuple[str, ...], hosts: tuple[str, ...], *, exp
             "operation", payload=lambda: {"operation": "", "steps": []}, text=lambda: ["Nothing is past its grace."]
         )
         raise SystemExit(int(ExitCode.DONE))
+    applying.check_may_purge(wiring.catalog, items, actor=wiring.actor, now=wiring.now())
     reason = wiring.choices.reason or "; ".join(dict.fromkeys(item.operation.reason for item in items))
     confirm_purge(wiring, items)
     carry_out_on_each(wiring, items, lambda work, mine: applying.purge(work, mine, reason=reason))

@@ -46,22 +46,24 @@ def reclaim(wiring: Wiring, wanted: ReclaimChoices, out: bytes | None, *, dry_ru
 def approve(wiring: Wiring, plan: bytes) -> None:
     """Record your consent to a saved plan; `apply` then asks no more."""
     from artifactctl.cli.reclaiming import read_plan
+    from artifactctl.domain.roles import Act
     from artifactctl.reclaim.approving import approve_plan
     from artifactctl.report.reclaim_plan import plan_document
 
     read = read_plan(plan)
     if not wiring.output.is_json:
         wiring.output.document(plan_document(read))
+    wiring.catalog.require(Act.APPROVE, wiring.actor, wiring.now(), about=f"plan {read.digest[:12]}")
     reason = wiring.dialogue.reason("Why is this all right?")
-    counts = approve_plan(wiring.catalog, read, reason=reason, acting=wiring.acting)
+    consent = approve_plan(wiring.catalog, read, reason=reason, acting=wiring.acting)
     then = (
         "`artifactctl apply` carries it out"
-        if counts
-        else "that does not count, since you planned it: somebody else must approve it as well"
+        if consent.counts
+        else f"that does not count, since {consent.why_not}: somebody else must approve it as well"
     )
     wiring.output.answer(
         "approval",
-        payload=lambda: {"plan_digest": read.digest, "actor": wiring.actor, "reason": reason, "counts": counts},
+        payload=lambda: {"plan_digest": read.digest, "actor": wiring.actor, "reason": reason, "counts": consent.counts},
         text=lambda: ["", f"approved as {wiring.actor}: plan {read.digest[:12]}; {then}"],
     )
 

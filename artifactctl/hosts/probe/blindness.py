@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import pwd
 import shlex
-from typing import Any, Dict, List, NamedTuple, Optional
+from typing import Any, Dict, List
 
-from artifactctl.hosts.probe import mounts, processes
-from artifactctl.hosts.probe.mounts import Mount, lies_at_or_below
+from artifactctl.hosts.probe import mounts
+from artifactctl.hosts.probe.mounts import Mount
 
 Wire = Dict[str, Any]
 _FIRST_PID_NAMESPACE = 0xEFFFFFFC
-_SERVERS = {
-    b"ganesha.nfsd": "NFS-Ganesha",
-    b"smbd": "Samba",
-    b"glusterfsd": "Gluster",
-    b"nfsd": "the kernel's NFS server",
-}
 WITH_SUDO = "run the same command with sudo"
-
-
-class Serving(NamedTuple):
-    """How this machine serves files to others: by what program, and whether it is known to cover the path."""
-
-    program: str
-    detail: str
 
 
 def spot(kind: str, count: int, detail: str, settled_by: str) -> Wire:
@@ -89,73 +75,19 @@ def _hides(option: bytes) -> bool:
     return name == b"hidepid" and value not in (b"0", b"off")
 
 
-def of_filesystem(mount: Mount) -> List[Wire]:
-    """Return the spot for a filesystem that others can have open."""
-    if mount.type in mounts.NETWORK_TYPES:
-        text = f"{mount.type} from {mount.source}: other machines can have files open"
-        return [spot("network_filesystem", 1, text, "root add --sole-clients, naming every machine that mounts it")]
-    if mount.is_remote or mount.type == "fuseblk":
-        text = f"{mount.type} from {mount.source}: its server can have files open, or serve them to others"
-        return [spot("network_filesystem", 1, text, "root add --attest lease, or add the folder that it serves")]
-    return []
-
-
-def serving(path: bytes) -> List[Serving]:
-    """Return who may serve the absolute `path` to other machines.
-
-    knfsd counts where an export overlaps the path; Ganesha, Samba and Gluster count by running, whatever they export.
-    """
-    found = [Serving("knfsd", os.fsdecode(line)) for line in _kernel_exports() if overlaps(line, path)]
-    names = _running_servers()
-    if "the kernel's NFS server" in names and not found:
-        found += [Serving("knfsd", os.fsdecode(line)) for line in _configured_exports() if overlaps(line, path)]
-    found += [Serving(name, "runs on this machine") for name in names if name != "the kernel's NFS server"]
-    return found
-
-
-def overlaps(exported: bytes, path: bytes) -> bool:
-    """Whether serving `exported` serves something of `path`."""
-    return lies_at_or_below(path, exported) or lies_at_or_below(exported, path)
-
-
-def _lines_of(path: str) -> List[bytes]:
-    try:
-        with open(path, "rb") as text:
-            return text.read().splitlines()
-    except OSError as error:
-        if error.errno not in (errno.ENOENT, errno.ENOTDIR):
-            return [b"/ " + os.fsencode(f"({path} is not readable)")]  # then everything may be exported
+def of_filesystem(mount: Mount, table: List[Mount]) -> List[Wire]:
+    """Return the spot for a filesystem that others can have open, itself or in a layer below it."""
+    below = [mounts.holding(table, layer) for layer in mount.overlay_layers]
+    shared = [each for each in (mount, *below) if each is not None and each.is_shared]
+    if not shared:
         return []
-
-
-def exported_paths(lines: List[bytes]) -> List[bytes]:
-    """Return the paths of an exports(5) file."""
-    return [mounts.unescape(line.split()[0].strip(b'"')) for line in lines if line.strip() and line[:1] != b"#"]
-
-
-def _kernel_exports() -> List[bytes]:
-    return exported_paths(_lines_of("/proc/fs/nfsd/exports"))
-
-
-def _configured_exports() -> List[bytes]:
-    files = ["/etc/exports"]
-    if os.path.isdir("/etc/exports.d"):
-        files += [os.path.join("/etc/exports.d", name) for name in sorted(os.listdir("/etc/exports.d"))]
-    return [path for name in files for path in exported_paths(_lines_of(name))]
-
-
-def _running_servers() -> List[str]:
-    found = set()
-    for process in processes.process_numbers():
-        name = _name_of(process)
-        if name in _SERVERS:
-            found.add(_SERVERS[name])
-    return sorted(found)
-
-
-def _name_of(process: int) -> Optional[bytes]:
-    try:
-        with open(f"/proc/{process}/comm", "rb") as text:
-            return text.read().strip()
-    except (FileNotFoundError, ProcessLookupError, PermissionError):
-        return None
+    found = shared[0]
+    stated = "a statement who mounts it: `artifactctl root attest ROOT --sole-clients MACHINE,...`"
+    if found.type in mounts.NETWORK_TYPES:
+        text = f"{found.type} from {found.source}: other machines can have files open"
+    elif found.is_remote or found.type == "fuseblk":
+        text = f"{found.type} from {found.source}: its server can have files open, or serve them to others"
+        stated += ", or manage the folder that it serves"
+    else:
+        text = f"{found.type} is not known to be a filesystem of this machine alone: others may have files open"
+    return [spot("network_filesystem", 1, text, stated)]

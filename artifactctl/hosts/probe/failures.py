@@ -24,3 +24,11 @@ class ManifestDamaged(ProbeFailure):
 
 class RootBusy(ProbeFailure):
     """Somebody else has the root's operation lock."""
+
+
+class LockLost(ProbeFailure):
+    """The lock under which an act was to be done is somebody else's by now: nothing was begun."""
+
+
+class Fault(ProbeFailure):
+    """The probe itself failed on another machine; the message has where."""

@@ -4,8 +4,8 @@ Asked in this order, first answer wins: the generic ioctl FS_IOC_GETFSUUID (Linu
 ext4, the links of udev, the superblock on the device. None of the ioctls needs privilege. All give the same UUID.
 
 Where there is no UUID the name is derived and begins with the type: network filesystems from their source (the same
-on every client), everything else from source, st_dev and boot id, since its content does not outlive the mount or
-its mount cannot be recognised again.
+on every client), as FUSE ones whose source names a server (`host:/path`); everything else from source, the mount's
+device number and boot id, since its content does not outlive the mount or its mount cannot be recognised again.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ def identify(descriptor: int, mount: Optional[mounts.Mount]) -> str:
         found = _from_udev(device) or _from_superblock(device)
         if found:
             return found
-    return _derived(device, mount)
+    return _derived(mount, str(device))
 
 
 def of_network(mount: mounts.Mount) -> str:
     """Return the name of a filesystem that must not be touched since it may not answer."""
-    return _derived(0, mount)
+    return _derived(mount)
 
 
 def _asked(source: Callable[[int], Optional[bytes]], descriptor: int) -> str:
@@ -113,11 +113,25 @@ def _from_superblock(device: int) -> str:
     return ""
 
 
-def _derived(device: int, mount: Optional[mounts.Mount]) -> str:
+def _derived(mount: Optional[mounts.Mount], device: str = "") -> str:
+    """`device` is st_dev in decimal; of a mount that must not be touched only the mount table tells a number."""
     kind, source = (mount.type, mount.source) if mount else ("unknown", "")
-    if mount is not None and mount.type in mounts.NETWORK_TYPES:
+    if mount is not None and (mount.type in mounts.NETWORK_TYPES or _names_a_server(mount)):
         parts: Tuple[str, ...] = (source,)
+    elif mount is not None and mount.is_remote:
+        parts = (source, mount.device, boot_id())
     else:
-        parts = (source, str(device), boot_id())
+        parts = (source, device, boot_id())
     digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
     return f"{kind}-{digest[:32]}"
+
+
+def _names_a_server(mount: mounts.Mount) -> bool:
+    """Whether a FUSE filesystem comes from a place that has the same name at the next mount (`gluster1:/volume`).
+
+    That of ceph-fuse has one name for every cluster, which tells it from other filesystems at least.
+    """
+    if mount.type in ("fuse.ceph-fuse", "fuse.ceph"):
+        return True
+    server, colon, _ = mount.source.partition(":")
+    return mount.is_remote and bool(colon) and "/" not in server

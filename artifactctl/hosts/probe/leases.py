@@ -15,6 +15,7 @@ from typing import Dict, List
 
 GRANTED, REFUSED, NO_ANSWER = "granted", "refused", "no_answer"
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC
+_NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS, errno.EISDIR)  # ENOSYS: Lustre without them
 _BUSY = (errno.EAGAIN, errno.ETXTBSY)
 
 
@@ -82,14 +83,21 @@ class LockTable:
 
 
 def is_flocked(descriptor: int) -> bool:
-    """Whether somebody holds a flock, shared or exclusive, on what is open; tries to take one for an instant."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno == errno.EWOULDBLOCK:
-            return True
-        if error.errno in (errno.EBADF, errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL):  # NFS: not on a read-only fd
-            return False
-        raise
-    fcntl.flock(descriptor, fcntl.LOCK_UN)
+    """Whether somebody holds a flock, shared or exclusive, on what is open; tries to take one for an instant.
+
+    NFS gives an exclusive one only on what is open for writing. A shared one still meets the exclusive ones of others.
+    """
+    for kind in (fcntl.LOCK_EX, fcntl.LOCK_SH):
+        try:
+            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno == errno.EWOULDBLOCK:
+                return True
+            if error.errno == errno.EBADF:
+                continue
+            if error.errno in _NO_LOCKS:
+                return False
+            raise
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+        return False
     return False

@@ -6,12 +6,10 @@ import ctypes
 import errno
 import fcntl
 import os
-import shutil
 import struct
-import subprocess
 from typing import Any, Dict, List, Optional
 
-from artifactctl.hosts.probe import kernel, mounts
+from artifactctl.hosts.probe import kernel, lustre, mounts
 
 Wire = Dict[str, Any]
 
@@ -20,7 +18,6 @@ _BTRFS_FIRST_FREE_OBJECT = 256
 _GET_XATTR = 0x801C581F  # FS_IOC_FSGETXATTR: xflags, extsize, nextents, projid, cowextsize
 _Q_GETQUOTA = 0x800007
 _QUOTA_TYPES = (("user", 0), ("group", 1), ("project", 2))
-_LUSTRE_SECONDS = 10
 _NO_QUOTA = (
     errno.ESRCH,
     errno.ENOSYS,
@@ -58,11 +55,14 @@ def flush(descriptor: int) -> None:
         os.sync()
 
 
-def limits_of(mount: mounts.Mount, descriptor: Optional[int], uuid: str, used_bytes: int) -> List[Wire]:
-    """Return the limits of the filesystem at `mount` for this user; `descriptor` is open on it, None: do not touch."""
+def limits_of(mount: mounts.Mount, descriptor: Optional[int], uuid: str, used_bytes: int, *, path: bytes) -> List[Wire]:
+    """Return the limits of the filesystem at `mount` for this user who writes to `path`.
+
+    `descriptor` is open on it, None: do not touch.
+    """
     found: List[Wire] = []
     if mount.type == "lustre":
-        found += _lustre(mount)
+        found += lustre.limits_of(mount.point, path)
     if descriptor is None:
         return found
     if mount.type == "btrfs":
@@ -196,30 +196,3 @@ def _sparse_backing(mount: mounts.Mount, used_bytes: int) -> List[Wire]:
             detail=f"{backing} is sparse: {allocated} of {image.st_size} bytes are there",
         )
     ]
-
-
-def _lustre(mount: mounts.Mount) -> List[Wire]:
-    """The fullest object storage target: a file striped over it stops there, whatever the sum says."""
-    program = shutil.which("lfs")
-    if program is None:
-        return []
-    try:
-        answer = subprocess.run(
-            [os.fsencode(program), b"df", mount.point], capture_output=True, timeout=_LUSTRE_SECONDS, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return [limit("lustre targets", None, detail="`lfs df` did not answer")]
-    return fullest_target(answer.stdout.decode("utf-8", "replace"))
-
-
-def fullest_target(text: str) -> List[Wire]:
-    """Return the limit of the object target with the least space in the output of `lfs df` (1 KiB blocks)."""
-    targets = []
-    for line in text.splitlines():
-        fields = line.split()
-        if len(fields) >= 6 and "[OST:" in fields[-1] and fields[3].isdigit():
-            targets.append((int(fields[3]) * 1024, fields[0]))
-    if not targets:
-        return []
-    available, name = min(targets)
-    return [limit("fullest OST", available, detail=name)]

@@ -9,6 +9,10 @@ from typing import Dict, FrozenSet, Iterable, List, NamedTuple, Optional
 from artifactctl.hosts.probe import kernel
 
 _NETWORK = "nfs nfs4 cifs smb3 smbfs ceph lustre gpfs beegfs 9p afs glusterfs ocfs2 gfs2 orangefs pvfs2 virtiofs wekafs"
+_LOCAL = (
+    "ext2 ext3 ext4 xfs btrfs tmpfs ramfs zfs f2fs bcachefs jfs reiserfs nilfs2 ntfs3 vfat exfat msdos hfsplus minix "
+    "ubifs jffs2 udf iso9660 squashfs erofs cramfs overlay"
+)
 _PSEUDO = (
     "autofs binfmt_misc bpf cgroup cgroup2 configfs cpuset debugfs devpts devtmpfs efivarfs fusectl hugetlbfs mqueue "
     "nfsd nsfs pipefs proc pstore ramfs resctrl rpc_pipefs securityfs selinuxfs sockfs sysfs tracefs fuse.portal "
@@ -18,6 +22,7 @@ _IMAGE_TYPES = frozenset(("squashfs", "erofs", "iso9660", "udf", "cramfs"))
 _SYSTEM_MEMORY = (b"/dev", b"/run/lock", b"/run/user", b"/run/credentials", b"/run/secrets", b"/var/run", b"/var/lock")
 _SYSTEM_TOPS = (b"/run",)
 NETWORK_TYPES = frozenset(_NETWORK.split())
+LOCAL_TYPES = frozenset(_LOCAL.split())
 PSEUDO_TYPES = frozenset(_PSEUDO.split())
 # statfs(2); ext2, ext3 and ext4 share a number, and the youngest driver serves them all
 _TYPE_BY_NUMBER = {
@@ -36,6 +41,7 @@ _TYPE_BY_NUMBER = {
     0x0BD00BD0: "lustre",
     0x01021997: "9p",
 }
+_LAYERS = (b"lowerdir", b"upperdir", b"workdir", b"lowerdir+", b"datadir+")
 _ESCAPE = re.compile(rb"\\([0-7]{3})")
 
 
@@ -58,6 +64,20 @@ class Mount(NamedTuple):
     def is_remote(self) -> bool:
         """Whether something other than this kernel answers for it, and may never do so."""
         return self.type in NETWORK_TYPES or self.type == "fuse" or self.type.startswith("fuse.")
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether others than this kernel can have files open on it: every type that is not known to be local."""
+        return self.type not in LOCAL_TYPES and not self.is_pseudo
+
+    @property
+    def overlay_layers(self) -> List[bytes]:
+        """The folders that an overlay shows, as whoever mounted it named them; none of any other type."""
+        if self.type != "overlay":
+            return []
+        named = (option.partition(b"=") for option in self.options)
+        values = [value for name, _, value in named if name in _LAYERS]
+        return [unescape(part) for value in values for part in value.split(b":") if part]
 
     @property
     def is_pseudo(self) -> bool:

@@ -102,16 +102,7 @@ def _use(
         covered = join(parent.root, relative_to(mount.point, parent.point))
         if lies_at_or_below(covered, inner):
             return relative_to(covered, inner), "covered by the mount"
-    for layer in _overlay_layers(mount):
+    for layer in mount.overlay_layers:
         if lies_at_or_below(layer, shown_at):
             return relative_to(layer, shown_at), "a layer of the overlay"
     return None
-
-
-def _overlay_layers(mount: Mount) -> Iterator[bytes]:
-    if mount.type != "overlay":
-        return
-    for option in mount.options:
-        name, _, value = option.partition(b"=")
-        if name in (b"lowerdir", b"upperdir", b"workdir", b"lowerdir+", b"datadir+"):
-            yield from (mounts.unescape(part) for part in value.split(b":") if part)

@@ -43,8 +43,8 @@ class _MountedPlaces(Visitor):
 
 
 def identity_of(path: bytes) -> Optional[Wire]:
-    """Return the identity of what stands at the absolute `path`, which may be a link; None when there is none."""
-    folder, name = folders.split_path(path)
+    """Return the identity of what stands at `path`, which may be a link; None when there is none."""
+    folder, name = folders.split_path(os.path.abspath(path))
     try:
         parent = folders.open_folder(folder) if folder == b"/" else _open_following(folder)
     except OSError as error:

@@ -70,13 +70,16 @@ def purge(
     root: RootFolder,
     name: str,
     *,
-    pace: Pace,
+    still_held: Callable[[], bool],
+    files_per_second: Optional[float] = None,
+    should_stop: Optional[Callable[[], bool]] = None,
     progress: Optional[Callable[[int, int], None]] = None,
 ) -> Dict[str, Any]:
     """Remove what matches the manifest; returns the fields of `PurgeResult`, paths surrogate-escaped.
 
     May be called again after an interruption: what is absent counts as done.
     """
+    pace = Pace(still_held=still_held, should_stop=should_stop, files_per_second=files_per_second)
     operation = Operation(root, name)
     if operation.event == "purged":
         sweep(root)

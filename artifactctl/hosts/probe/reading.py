@@ -15,8 +15,8 @@ _PIECE_BYTES = 1024 * 1024
 
 
 def open_regular(path: bytes) -> int:
-    """Open a regular file by an absolute path of any length; EINVAL when it is something else."""
-    folder, name = folders.split_path(path)
+    """Open a regular file by a path of any length; EINVAL when it is something else."""
+    folder, name = folders.split_path(os.path.abspath(path))
     parent = folders.open_folder(folder + b"/.")
     try:
         if not stat.S_ISREG(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
@@ -48,14 +48,16 @@ def read_range(path: bytes, offset: int, length: int) -> bytes:
 
 
 def digest(path: bytes, progress: Optional[Callable[[int], None]] = None) -> str:
-    """Return the SHA-256 in hex; `progress` is told the bytes of each piece read."""
+    """Return the SHA-256 in hex; `progress` is told the bytes read so far."""
     sum_so_far = hashlib.sha256()
     buffer = bytearray(_PIECE_BYTES)
+    done = 0
     with open(open_regular(path), "rb", buffering=0) as file:
         while True:
             count = file.readinto(buffer)
             if not count:
                 return sum_so_far.hexdigest()
             sum_so_far.update(memoryview(buffer)[:count])
+            done += count
             if progress is not None:
-                progress(count)
+                progress(done)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from typing import Any, Dict, List, Optional, Set, Tuple
 
-from artifactctl.hosts.probe import blindness, devices, filesystems, kernel, leases, mounts, processes
+from artifactctl.hosts.probe import blindness, devices, filesystems, kernel, leases, mounts, processes, serving
 from artifactctl.hosts.probe.mounts import Mount, join
 from artifactctl.hosts.probe.namespaces import Namespaces
 from artifactctl.hosts.probe.surveying import Sighted, Visitor
@@ -26,6 +26,8 @@ class UseLook(Visitor):
     def __init__(self, location: bytes, mount: Optional[Mount]) -> None:
         self._location = location
         self._mount = mount
+        self._is_shared = mount is None or mount.is_shared
+        self._has_leases = mount is None or mount.type not in mounts.NETWORK_TYPES
         self._holders: List[Wire] = []
         self._seen: Set[Tuple[str, bytes, Optional[int]]] = set()
         self._candidates = self._granted = self._refused = self._on_tape = 0
@@ -93,13 +95,14 @@ class UseLook(Visitor):
         if self._is_on_tape(seen.status):
             self._on_tape += 1
             return
-        answer = self._probe(seen)
+        # NFS and SMB refuse a lease for want of a delegation: that says nothing, and each open would be a round trip.
+        answer = self._probe(seen) if self._has_leases else leases.NO_ANSWER
         if answer == leases.GRANTED:
             self._granted += 1
             return
         if answer == leases.REFUSED:
             self._refused += 1
-        if answer == leases.NO_ANSWER and seen.status.uid != os.geteuid():
+        if answer == leases.NO_ANSWER and self._has_leases and seen.status.uid != os.geteuid():
             if not self._not_ours:
                 self._first_not_ours = (seen.relative, seen.status.uid)
             self._not_ours += 1
@@ -115,29 +118,35 @@ class UseLook(Visitor):
 
     def report(self) -> Wire:
         """Return the holders, the blind spots and the leases in wire form."""
-        serving = blindness.serving(self._location)
+        served = serving.who_serves(self._location)
         local = self._mount is not None and self._mount.type in filesystems.LOCAL_TYPES_WITH_LEASES
         return {
             "holders": self._holders,
-            "blind_spots": self._blind_spots(serving),
+            "blind_spots": self._blind_spots(served),
             "processes_inspected": self._uses.inspected,
             "lease_candidates": self._candidates,
             "leases_granted": self._granted,
-            "lease_answers_for_all_openers": local and not serving,
+            "lease_answers_for_all_openers": local and not served,
         }
 
-    def _blind_spots(self, serving: List[blindness.Serving]) -> List[Wire]:
+    def _blind_spots(self, served: List[serving.Serving]) -> List[Wire]:
         uses = self._uses
         found = blindness.foreign_processes(len(uses.denied), uses.inspected)
         found += blindness.of_processes(mounts.read())
         if self._mount is not None:
-            found += blindness.of_filesystem(self._mount)
-        for server in serving:
+            found += blindness.of_filesystem(self._mount, mounts.read())
+        for server in served:
             text = f"{server.program} serves it to other machines: {server.detail}"
-            found.append(blindness.spot("exported", 1, text, "root add --sole-clients, naming every client"))
+            found.append(
+                blindness.spot(
+                    "exported", 1, text, "a statement who mounts it: `artifactctl root attest ROOT --sole-clients`"
+                )
+            )
         missing = self._candidates - self._granted - self._refused
         if missing > 0:
             text = f"the kernel gave no answer for {missing} of {self._candidates} files"
+            if self._mount is not None and not self._has_leases:
+                text = f"{self._mount.type} has no write leases, so {missing} files were looked for in processes only"
             if self._on_tape:
                 text += f", {self._on_tape} of them released to tape or cloud and not opened"
             settled = blindness.WITH_SUDO

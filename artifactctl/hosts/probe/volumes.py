@@ -107,15 +107,15 @@ def usage(path: bytes) -> Wire:
     table = mounts.visible(mounts.read())
     lexical = mounts.holding(table, os.path.abspath(path))
     if lexical is not None and lexical.is_remote:
-        return _describe(lexical, answer(ask(path), time.monotonic() + ANSWER_SECONDS), None)
+        return _describe(lexical, answer(ask(path), time.monotonic() + ANSWER_SECONDS), None, path=path)
     descriptor = _open_near(path)
     try:
         mount = mounts.of_descriptor(mounts.read(), descriptor) or mounts.holding(table, os.path.realpath(path))
         if mount is not None and mount.is_remote:
-            return _describe(mount, answer(ask(path), time.monotonic() + ANSWER_SECONDS), None)
+            return _describe(mount, answer(ask(path), time.monotonic() + ANSWER_SECONDS), None, path=path)
         if mount is None:
             raise OSError(errno.ENODEV, "no mount is known that holds it", os.fsdecode(path))
-        return _describe(mount, space_of(path), descriptor)
+        return _describe(mount, space_of(path), descriptor, path=path)
     finally:
         os.close(descriptor)
 
@@ -135,11 +135,11 @@ def _open_near(path: bytes) -> int:
             current = os.path.dirname(current)
 
 
-def _describe(mount: mounts.Mount, space: Space, descriptor: Optional[int]) -> Wire:
+def _describe(mount: mounts.Mount, space: Space, descriptor: Optional[int], *, path: bytes) -> Wire:
     uuid = filesystems.identify(descriptor, mount) if descriptor is not None else filesystems.of_network(mount)
     block = space.f_frsize
     used = (space.f_blocks - space.f_bfree) * block
-    found = limits.limits_of(mount, descriptor, uuid, used)
+    found = limits.limits_of(mount, descriptor, uuid, used, path=path)
     if space.f_files:
         found.append(limits.limit("inodes", None, available_inodes=space.f_favail))
     return {
@@ -156,7 +156,7 @@ def _describe(mount: mounts.Mount, space: Space, descriptor: Optional[int]) -> W
         "block_bytes": block,
         "read_only": mount.is_read_only or bool(space.f_flag & os.ST_RDONLY),
         "limits": found,
-        "is_network": mount.type in mounts.NETWORK_TYPES or mount.type.startswith("fuse.sshfs"),
+        "is_network": mount.is_shared,
         "thin_or_sparse": limits.is_thin(mount, found),
     }
 
@@ -170,7 +170,7 @@ def mounted_volumes() -> List[Wire]:
     for mount in chosen:
         try:
             if mount.point in questions:
-                found.append(_describe(mount, answer(questions[mount.point], deadline), None))
+                found.append(_describe(mount, answer(questions[mount.point], deadline), None, path=mount.point))
                 continue
             found.append(_local(mount))
         except OSError:  # left out by contract: not answering, or not ours to look at
@@ -181,7 +181,7 @@ def mounted_volumes() -> List[Wire]:
 def _local(mount: mounts.Mount) -> Wire:
     descriptor = os.open(mount.point, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        return _describe(mount, space_of(mount.point), descriptor)
+        return _describe(mount, space_of(mount.point), descriptor, path=mount.point)
     finally:
         os.close(descriptor)
 

@@ -53,6 +53,7 @@ def walk(path: bytes) -> Iterator[Wire]:
     A file that is a mount by itself has the type letter o. What was set aside is nobody's content: the private folder
     at the top and quarantine folders beside their targets are left out. OSError when `path` cannot be looked at.
     """
+    path = os.path.abspath(path)
     parent, name = folders.split_path(path)
     try:
         descriptor = folders.open_folder(path)

@@ -1,0 +1,46 @@
+"""Imports the probe from memory on a machine that has nothing of it. This file's text comes first in what is sent."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.util
+import sys
+from importlib.machinery import ModuleSpec
+from types import CodeType, ModuleType
+from typing import Any, Dict, Optional, Sequence
+
+
+class SentModules(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
+    """Finds modules by name in a dictionary of their sources; what has others below it is a package."""
+
+    def __init__(self, sources: Dict[str, str]) -> None:
+        self._sources = sources
+
+    def find_spec(
+        self, fullname: str, path: Optional[Sequence[Any]], target: Optional[ModuleType] = None
+    ) -> Optional[ModuleSpec]:
+        """Return the module's spec, None for what was not sent."""
+        if fullname not in self._sources:
+            return None
+        return importlib.util.spec_from_loader(fullname, self, is_package=self.is_package(fullname))
+
+    def is_package(self, fullname: str) -> bool:
+        """Whether modules below it were sent."""
+        return any(name.startswith(fullname + ".") for name in self._sources)
+
+    def get_source(self, fullname: str) -> str:
+        """Return its text, also for the lines of a traceback."""
+        return self._sources[fullname]
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Compile it under a name that tells where it came from."""
+        code: CodeType = compile(self._sources[fullname], f"<sent {fullname}>", "exec", dont_inherit=True)
+        return code
+
+
+def run(sources: Dict[str, str], settings: Dict[str, Any], digest: str) -> None:
+    """Import the agent and let it serve. What this machine has installed under the same name is not looked at."""
+    sys.dont_write_bytecode = True
+    sys.meta_path.insert(0, SentModules(sources))
+    importlib.import_module("artifactctl.hosts.probe.agent").main(settings, digest)

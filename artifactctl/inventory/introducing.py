@@ -1,0 +1,150 @@
+"""Machines that are reached over ssh: making them known."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from artifactctl import audit
+from artifactctl.catalog import Catalog, NameTaken, Reading
+from artifactctl.domain.audit import AuditAction, JsonValue
+from artifactctl.domain.errors import HostRefused
+from artifactctl.domain.ledger import KnownHost
+from artifactctl.hosts.connecting import AskPassphrase, reach_new
+from artifactctl.hosts.ssh.address import parse_address
+from artifactctl.hosts.ssh.connection import Connection
+from artifactctl.hosts.ssh.facts import MachineFacts, ask_facts
+from artifactctl.hosts.ssh.failures import HostKeyUnknown
+from artifactctl.hosts.ssh.host_keys import HostKey
+from artifactctl.hosts.ssh.python import sudo_refused
+from artifactctl.inventory.acting import Acting
+from artifactctl.report.machines import key_shown
+
+AcceptKey = Callable[[HostKeyUnknown], None]
+"""Shows a person the key of a new machine and returns when they accept it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """How to get to a machine: this process's environment, and who is asked for what only a person knows."""
+
+    environment: Mapping[str, str]
+    accept_key: AcceptKey
+    ask_passphrase: AskPassphrase | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Introduced:
+    """A machine that has just been added. `warnings` are for whoever added it."""
+
+    known: KnownHost
+    facts: MachineFacts
+    warnings: tuple[str, ...]
+
+
+def add_machine(
+    catalog: Catalog, name: str, address: str, *, fingerprint: str, uses_sudo: bool, way: Way, acting: Acting
+) -> Introduced:
+    """Connect to a machine, ask who it is, and record it with the key that it proved to have.
+
+    Adding the same machine again under the same name and address gives it back; anything else behind a known name, or
+    a known machine under another name, is refused.
+    """
+    with catalog.reading() as reading:
+        before = reading.host(name)
+    if before is not None and not before.address:
+        raise NameTaken(f"{name} is the machine that the catalog was made on", remedy="give this one another name")
+    connection, said_by = _first_contact(address, fingerprint=fingerprint, way=way)
+    try:
+        facts = ask_facts(connection, sudo=uses_sudo)
+    finally:
+        connection.close()
+    if facts.sudo_problem:
+        raise sudo_refused(connection.destination, facts.sudo_problem)
+    if not facts.machine_id:
+        raise HostRefused(
+            f"{connection.destination} has no machine id, so that nothing would tell it from another one",
+            remedy="on that machine: systemd-machine-id-setup",
+        )
+    key = connection.host_key
+    with catalog.writing(acting.actor, acting.now) as writing:
+        known = _known_already(writing, name, address, facts.machine_id, key, uses_sudo=uses_sudo)
+        if known is None:
+            known = writing.add_host(
+                name, machine_id=facts.machine_id, address=address, host_key=key.line, uses_sudo=uses_sudo
+            )
+            evidence: dict[str, JsonValue] = {
+                "name": name,
+                "address": address,
+                "host_key": str(key),
+                "vouched_by": said_by,
+                "machine_id": facts.machine_id,
+                "uses_sudo": uses_sudo,
+            }
+            audit.append(writing.connection, acting.entry(AuditAction.HOST_ADD, evidence=evidence))
+        warnings = (*_twins(writing, known), *_lacks(facts, known))
+    return Introduced(known=known, facts=facts, warnings=warnings)
+
+
+def _first_contact(address: str, *, fingerprint: str, way: Way) -> tuple[Connection, str]:
+    """Return the connection and who vouched for the machine's key."""
+    first = partial(reach_new, parse_address(address), environment=way.environment, ask_passphrase=way.ask_passphrase)
+    try:
+        return first(fingerprint=fingerprint), "--host-key" if fingerprint else "known_hosts"
+    except HostKeyUnknown as unknown:
+        way.accept_key(unknown)
+        return first(accepted=unknown.offered), "a person who was shown it"
+
+
+def _known_already(
+    reading: Reading, name: str, address: str, machine_id: str, key: HostKey, *, uses_sudo: bool
+) -> KnownHost | None:
+    """Return the row of exactly this machine; NameTaken and HostRefused where the name or the machine is another's."""
+    named = reading.host(name)
+    if named is None:
+        same = [each for each in reading.hosts() if (each.machine_id, each.host_key) == (machine_id, key.line)]
+        if same:
+            raise NameTaken(
+                f"that machine is known as {same[0].name} already", remedy=f"artifactctl host check {same[0].name}"
+            )
+        return None
+    differs = [
+        f"its {what} is {now}, and {name} has {then}"
+        for what, now, then in (
+            ("machine id", machine_id, named.machine_id),
+            ("key", str(key), key_shown(named)),
+        )
+        if now != then
+    ]
+    if differs:
+        raise HostRefused(
+            f"{address} is not the machine {name} that the catalog knows: {'; '.join(differs)}",
+            remedy="add it under a name of its own",
+        )
+    if (named.address, named.uses_sudo) != (address, uses_sudo):
+        raise NameTaken(f"{name} is known at {named.address} already", remedy=f"artifactctl host check {name}")
+    return named
+
+
+def _twins(reading: Reading, known: KnownHost) -> tuple[str, ...]:
+    """Return what is odd about a machine id or key that another machine has as well."""
+    found = []
+    for other in reading.hosts():
+        if other.host_id == known.host_id:
+            continue
+        if other.machine_id == known.machine_id:
+            found.append(
+                f"{other.name} has the same machine id: an image that was copied, or the same machine twice; "
+                f"they are kept apart ({'it has no ssh key here' if not other.host_key else 'their keys differ'})"
+            )
+        elif other.host_key == known.host_key:
+            found.append(f"{other.name} has the same ssh key, so that the two can be taken for each other by ssh")
+    return tuple(found)
+
+
+def _lacks(facts: MachineFacts, known: KnownHost) -> tuple[str, ...]:
+    found = []
+    if not facts.python:
+        found.append(f"{known.name} has no Python 3.8 or newer: `df` and `du` are answered, everything else is refused")
+    if facts.system != "Linux":
+        found.append(f"{known.name} runs {facts.system}: artifactctl manages storage on Linux only")
+    return tuple(found)

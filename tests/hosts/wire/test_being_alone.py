@@ -1,0 +1,212 @@
+"""Whoever is alone notices: a frozen agent, a killed one, one that is slow, and an agent whose asker has gone."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from artifactctl.domain.errors import Busy, HostUnreachable, OutcomeUnknown
+from artifactctl.domain.operations import JournalEvent
+from artifactctl.hosts.probe.points import VARIABLE
+from artifactctl.hosts.remote import RemoteHost
+from tests.bench.sandbox import CHECKOUT
+from tests.hosts.act_ground import Ground, managed, picture, plant
+from tests.hosts.wire.links import BRISK, agent, pipe
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Ground:
+    """A root with one tree in it."""
+    made = managed(tmp_path)
+    plant(made.at("old"), files=20)
+    return made
+
+
+def eventually(is_so: Callable[[], bool], seconds: float = 20.0) -> bool:
+    """Whether it becomes so in time."""
+    ends_at = time.monotonic() + seconds
+    while not is_so():
+        if time.monotonic() >= ends_at:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def is_running(process: int) -> bool:
+    """Whether it has not ended."""
+    return os.path.exists(f"/proc/{process}")
+
+
+def in_background(act: Callable[[], object]) -> tuple[threading.Thread, list[BaseException]]:
+    """Start it in a thread; what it raises is in the list."""
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            act()
+        except BaseException as failure:  # noqa: BLE001 - looked at by the test
+            raised.append(failure)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread, raised
+
+
+def test_a_frozen_agent_is_given_up(ground: Ground) -> None:
+    with agent(BRISK) as host:
+        os.kill(host.greeting.process, signal.SIGSTOP)
+        begun = time.monotonic()
+
+        with pytest.raises(OutcomeUnknown, match=r"nothing was heard for 1\.5 seconds"):
+            replace(ground, host=host).intend("old")
+
+        assert time.monotonic() - begun < 15
+
+
+def test_a_long_purge_is_no_silence(ground: Ground) -> None:
+    ground.condemn("old")
+
+    with agent(BRISK) as host:
+        result = replace(ground, host=host).purge(files_per_second=12.0)
+
+    assert result.complete
+    assert result.removed_files > 1.5 * 12  # it took longer than the silence that is allowed
+
+
+def test_a_killed_agent_is_noticed_at_once(ground: Ground) -> None:
+    with agent() as host:
+        thread, raised = in_background(lambda: host.activity(ground.path, seconds=30))
+        os.kill(host.greeting.process, signal.SIGKILL)
+        thread.join(10)
+
+        assert [type(failure) for failure in raised] == [HostUnreachable]
+        assert "the agent ended" in host.lost
+
+
+def test_a_lock_is_lost_with_its_connection(ground: Ground) -> None:
+    with agent() as host:
+        lock = host.lock(ground.root)
+        assert lock.still_held()
+
+        os.kill(host.greeting.process, signal.SIGKILL)
+
+        assert not lock.still_held()
+        with pytest.raises(HostUnreachable):
+            replace(ground, host=host).intend("old")
+        lock.release()
+    ground.host.lock(ground.root).release()
+
+
+def test_closing_it_ends_the_agent_and_its_locks(ground: Ground) -> None:
+    host = agent()
+    host.lock(ground.root)
+
+    host.close()
+
+    assert not is_running(host.greeting.process)
+    ground.host.lock(ground.root).release()
+
+
+ASKER = """
+import sys, threading
+from tests.bench.sandbox import CHECKOUT
+from tests.hosts.act_ground import described
+from tests.hosts.wire.links import BRISK, agent
+host = agent(BRISK)
+host.lock(described(sys.argv[1].encode()))
+print(host.greeting.process, flush=True)
+threading.Event().wait()
+"""
+
+
+def test_an_agent_whose_asker_is_frozen_gives_up_its_locks_and_ends(ground: Ground) -> None:
+    words = (sys.executable, "-c", ASKER, os.fsdecode(ground.path))
+    with subprocess.Popen(words, stdout=subprocess.PIPE, cwd=CHECKOUT) as asker:
+        assert asker.stdout is not None
+        process = int(asker.stdout.readline())
+        with pytest.raises(Busy):
+            ground.host.lock(ground.root)
+
+        asker.send_signal(signal.SIGSTOP)
+        ended = eventually(lambda: has_ended(process))
+        ground.host.lock(ground.root).release()
+        asker.kill()
+
+    assert ended
+
+
+def has_ended(process: int) -> bool:
+    """Whether it is gone, or only its parent has yet to hear of it."""
+    if not is_running(process):
+        return True
+    state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+    return state == "Z"
+
+
+def test_a_purge_stops_between_two_members_when_its_asker_goes(ground: Ground) -> None:
+    ground.condemn("old")
+    host = agent(BRISK)
+    told: list[int] = []
+
+    thread, raised = in_background(
+        lambda: replace(ground, host=host).purge(
+            files_per_second=20.0, progress=lambda files, removed: told.append(files)
+        )
+    )
+    assert eventually(lambda: len(told) > 2)
+    host.close()
+    thread.join(10)
+
+    assert [type(failure) for failure in raised] == [OutcomeUnknown]
+    assert ground.record().event is JournalEvent.PURGING
+    left = picture(ground.quarantine("op1.purging/content"))
+    assert len(left) > 0
+    rest = ground.purge()
+    assert rest.complete
+    assert rest.removed_files > 0
+
+
+def test_an_act_that_was_begun_is_finished_before_the_agent_ends(ground: Ground, tmp_path: Path) -> None:
+    """Held at a point inside of its rename, and left alone there: nobody else gets the lock before it is done."""
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    ground.intend("old")
+    channel = pipe(**{VARIABLE: f"set-aside:renamed=fifo:{gate}"})
+    host = RemoteHost(channel, machine="gpu1")
+    thread, raised = in_background(lambda: replace(ground, host=host).host.set_aside(ground.root, "op1"))
+    assert eventually(lambda: os.path.lexists(ground.quarantine("op1/content")))
+
+    closing = threading.Thread(target=host.close)
+    closing.start()
+    with open(gate, "wb"):
+        pass  # it goes on
+    closing.join(10)
+    thread.join(10)
+
+    assert [type(failure) for failure in raised] == [OutcomeUnknown]
+    assert ground.record().event is JournalEvent.RENAMED
+
+
+def test_a_prompt_question_that_hangs_is_given_up_and_others_are_answered(ground: Ground, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    channel = pipe(**{VARIABLE: f"intend:begun=fifo:{gate}"})
+    with RemoteHost(channel, machine="gpu1", prompt_seconds=0.5) as host:
+        thread, raised = in_background(lambda: replace(ground, host=host).intend("old"))
+        time.sleep(0.3)
+        assert host.resolve(b"/usr") == (b"/usr", None)
+        waiting, failures = in_background(lambda: host.lock(ground.root))
+        waiting.join(5)
+        with open(gate, "wb"):
+            pass
+        thread.join(10)
+
+    assert [type(failure).__name__ for failure in failures] == ["Busy"]
+    assert raised == []

@@ -1,0 +1,173 @@
+"""The founding story on real machines behind sshd: each with its own filesystem at the same path."""
+
+import os
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.bench.machines import DATA, ssh_home
+
+pytestmark = pytest.mark.system
+
+WAIVED = ("--waive", "recoverable,settled", "--reason", "not needed any more")
+
+
+@pytest.fixture
+def ssh(warm_cli):
+    """The home of the command line, with an empty `.ssh`."""
+    return ssh_home(warm_cli.home)
+
+
+@pytest.fixture
+def gpu(machines, ssh, warm_cli):
+    """Return a maker of machines that are known, with the root NAME-data at /run/data."""
+    assert warm_cli("init").code == 0
+
+    def make(name, **fittings):
+        made = machines(name, **fittings)
+        ssh.can_enter(made)
+        ssh.knows(made)
+        for words in (
+            ("host", "add", name, made.address()),
+            ("root", "add", f"{name}:{DATA}", "--name", f"{name}-data"),
+        ):
+            done = warm_cli(*words)
+            assert done.code == 0, done.stderr
+        return made
+
+    return make
+
+
+def there(machine, *parts):
+    """Return a path on a machine as it can be seen from here."""
+    return Path(f"/proc/{machine._first().pid}/root{DATA}", *parts)
+
+
+def dump(machine, name, *, files=3):
+    """Make a folder of shards on a machine."""
+    machine.inside("sh", "-c", f"mkdir {DATA}/{name} && cd {DATA}/{name} && seq {files} | xargs touch")
+
+
+def registered(run, machine, name, **how):
+    dump(machine, name, **how)
+    done = run("register", f"{machine.name}:{DATA}/{name}", "--kind", "hidden_states", "--name", name)
+    assert done.code == 0, done.stderr
+    return name
+
+
+def test_the_story_of_a_deletion_is_the_same_on_another_machine(gpu, warm_cli):
+    alpha = gpu("alpha")
+    hs = registered(warm_cli, alpha, "hs")
+    with there(alpha, "hs", "1").open("rb") as shard:
+        reader = subprocess.Popen(
+            ["nsenter", "--target", str(alpha._first().pid), "--mount", "--pid", "--", "sleep", "300"], stdin=shard
+        )
+    held = warm_cli("reclaim", hs, *WAIVED, "--yes", "--json")
+    for process in alpha.running("sleep 300"):
+        process.kill()
+    reader.wait()
+
+    aside = warm_cli("reclaim", hs, *WAIVED, "--yes", "--json")
+    gone_from_its_place = not there(alpha, "hs").exists()
+    back = warm_cli("quarantine", "restore", hs)
+    is_back = there(alpha, "hs", "1").exists()
+    purged = warm_cli("reclaim", hs, *WAIVED, "--purge-now", "--yes", "--json")
+
+    assert held.code == 4
+    assert "sleep" in held.stdout
+    assert aside.code == 0, aside.stdout + aside.stderr
+    assert gone_from_its_place
+    assert back.code == 0, back.stderr
+    assert is_back
+    assert purged.code == 0, purged.stdout + purged.stderr
+    assert [step["outcome"] for step in purged.json()["steps"]] == ["purged"]
+    events = warm_cli("audit", "ls", "--artifact", hs, "--json").json()["events"]
+    assert {event["host"] for event in events if event["action"].startswith(("quarantine", "purge"))} == {"alpha"}
+    assert warm_cli("doctor").code == 0
+
+
+def test_a_plan_is_never_applied_to_a_clone_with_the_same_machine_id_path_and_content(gpu, warm_cli):
+    alpha = gpu("alpha")
+    hs = registered(warm_cli, alpha, "hs")
+    plan = warm_cli.home / "plan.json"
+    assert warm_cli("reclaim", hs, *WAIVED, "--out", str(plan)).code == 0
+    clone = gpu("beta", machine_id=alpha.machine_id)
+    dump(clone, "hs")
+
+    done = warm_cli("apply", str(plan), "--reason", "room", "--yes")
+
+    assert done.code == 0, done.stderr
+    assert not there(alpha, "hs").exists()
+    assert there(clone, "hs").exists()
+
+
+def test_a_machine_that_is_cut_off_is_named_and_the_others_are_told_about(gpu, warm_cli):
+    alpha, beta = gpu("alpha"), gpu("beta")
+    registered(warm_cli, alpha, "one")
+    registered(warm_cli, beta, "two")
+
+    everything = warm_cli("verify", "--all", "--level", "members", "--json")
+    beta.kill_sshd()
+    without = warm_cli("df", "--json")
+
+    assert {(result["name"], result["host"]) for result in everything.json()["results"]} == {
+        ("one", "alpha"),
+        ("two", "beta"),
+    }
+    assert without.code == 5
+    assert {volume["host"] for volume in without.json()["volumes"]} == {"alpha"}
+    assert [silent["host"] for silent in without.json()["unreachable"]] == ["beta"]
+
+
+def test_a_copy_on_another_machine_counts_only_while_it_can_be_looked_at(gpu, warm_cli):
+    alpha, beta = gpu("alpha"), gpu("beta")
+    corpus = registered(warm_cli, beta, "corpus")
+    hs = registered(warm_cli, alpha, "hs")
+    assert warm_cli("link", hs, "--input", f"{corpus}:extracted_from").code == 0
+    changed = warm_cli("register", f"beta:{DATA}/corpus", "--kind", "merged_corpus")
+    assert changed.code == 0, changed.stderr
+
+    there_it_is = recoverable(warm_cli, hs)
+    beta.kill_sshd()
+    silent = recoverable(warm_cli, hs)
+
+    assert there_it_is["verdict"] == "clear", there_it_is
+    assert silent["verdict"] != "clear"
+    assert "cannot be looked at" in silent["reason"]
+
+
+def recoverable(run, name):
+    found = run("why", name, "--json").json()["evidence"]
+    return next(item for item in found if item["guard"] == "recoverable")
+
+
+def test_a_purge_that_loses_its_machine_is_unknown_and_ended_when_that_answers_again(gpu, warm_cli):
+    alpha = gpu("alpha")
+    hs = registered(warm_cli, alpha, "hs", files=20_000)
+    assert warm_cli("reclaim", hs, *WAIVED, "--yes").code == 0
+    watching = threading.Thread(target=lose_when_it_begins, args=(alpha,))
+    watching.start()
+
+    lost = warm_cli("quarantine", "purge", hs, "--reason", "room", "--yes")
+    watching.join()
+    unknown = warm_cli("doctor", "--json").json()["findings"]
+    alpha.start_sshd()
+    repaired = warm_cli("doctor", "--repair", "--json")
+
+    assert lost.code in (0, 1, 5)
+    assert any("cannot be asked" in finding["what"] for finding in unknown)
+    assert repaired.code == 0, repaired.stdout
+    assert not there(alpha, "hs").exists()
+    assert warm_cli("ls", "--state", "gone", "--json").json()["artifacts"][0]["name"] == hs
+    assert not list(there(alpha, ".artifactctl", "quarantine").glob("*.purging"))
+
+
+def lose_when_it_begins(machine):
+    folder = there(machine, ".artifactctl", "quarantine")
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not any(name.endswith(".purging") for name in os.listdir(folder)):
+        time.sleep(0.001)
+    machine.kill_sshd()
