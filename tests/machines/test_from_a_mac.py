@@ -1,46 +1,25 @@
 """The operating side runs where nothing of Linux can be imported, as long as the machines it works on are elsewhere."""
 
 import json
-import sys
-from collections.abc import Iterator, Sequence
-from importlib.machinery import ModuleSpec
-from types import ModuleType
+from collections.abc import Iterator
 
 import pytest
 
 from artifactctl.domain import identity
 from artifactctl.hosts.probe import places
+from tests.bench.unimportable import nothing_of_linux
 from tests.machines.park import Park
 
-LINUX_ONLY = ("artifactctl.hosts.probe", "artifactctl.hosts.local", "artifactctl.hosts.local_processes")
 WAIVED = ("--waive", "recoverable", "--reason", "not needed")
-
-
-class Unimportable:
-    """Refuses what a Mac could not import."""
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """Raise for every module that looks at a Linux machine from inside."""
-        if any(name == module or name.startswith(f"{module}.") for module in LINUX_ONLY):
-            raise ImportError(f"{name} cannot be imported here")
-        return None
 
 
 @pytest.fixture
 def mac(park: Park) -> Iterator[Park]:
     """The laptop is a Mac now: it is never looked at, and nothing that would look at it can be imported."""
-    kept = {name: module for name, module in sys.modules.items() if name.startswith(LINUX_ONLY)}
-    for name in kept:
-        del sys.modules[name]
-    blocking = Unimportable()
-    sys.meta_path.insert(0, blocking)
     park.platform = "darwin"
     park.laptop.points.calls.clear()
-    yield park
-    sys.meta_path.remove(blocking)
-    sys.modules.update(kept)
+    with nothing_of_linux():
+        yield park
     assert park.laptop.points.calls == []
 
 

@@ -8,8 +8,12 @@ from pathlib import Path
 
 import psutil
 import pytest
+from click.testing import CliRunner
 
+from artifactctl.cli.main import program
+from artifactctl.cli.surroundings import Surroundings
 from tests.bench.machines import DATA, ssh_home
+from tests.bench.unimportable import nothing_of_linux
 
 pytestmark = pytest.mark.system
 
@@ -143,6 +147,68 @@ def test_a_copy_on_another_machine_counts_only_while_it_can_be_looked_at(gpu, wa
 def recoverable(run, name):
     found = run("why", name, "--json").json()["evidence"]
     return next(item for item in found if item["guard"] == "recoverable")
+
+
+def test_first_aid_is_given_on_another_machine(gpu, warm_cli):
+    alpha = gpu("alpha")
+    dump(alpha, "old")
+    alpha.inside("sh", "-c", f"head -c 40M /dev/zero > {DATA}/old/shard && touch -d '3 days ago' {DATA}/old/*")
+
+    aid = warm_cli("rescue", f"alpha:{DATA}", "--need", "30MiB", "--seconds", "2", "--json")
+
+    assert aid.code == 0, aid.stderr
+    assert aid.json()["volume"] == str(DATA)
+    assert 0 < aid.json()["free_bytes"] < 30 << 20
+
+
+def test_a_job_that_writes_on_another_machine_is_measured_there(gpu, warm_cli):
+    alpha = gpu("alpha")
+    dump(alpha, "run")
+    alpha.inside("sh", "-c", f"head -c 8M /dev/zero > {DATA}/run/shard")
+
+    plan = warm_cli("plan", "running", f"alpha:{DATA}/run", "--bytes", "1GiB", "--watch", "1s", "--json")
+
+    assert plan.code == 3, plan.stderr
+    assert plan.json()["written_bytes"] == 8 << 20
+    assert (plan.json()["host"], plan.json()["verdict"]) == ("alpha", "does_not_fit")
+
+
+def test_a_machine_without_python_answers_df_and_du_and_refuses_the_rest(gpu, machines, ssh, warm_cli):
+    alpha = gpu("alpha")
+    hs = registered(warm_cli, alpha, "hs")
+    bare = machines("alpha", python=False, machine_id=alpha.machine_id)
+    bare_too = ("host", "add", "bare", bare.address())
+    ssh.can_enter(bare)
+    ssh.knows(bare)
+    assert warm_cli(*bare_too).code == 0
+
+    space = warm_cli("df", "--host", "bare", "--json")
+    refused = warm_cli("root", "add", f"bare:{DATA}")
+
+    assert space.code == 0, space.stderr
+    assert str(DATA) in {volume["mount"] for volume in space.json()["volumes"]}
+    assert refused.code == 4
+    assert "install python3 on bare" in refused.stderr
+    assert warm_cli("why", hs).code == 0
+
+
+def test_all_of_it_works_from_where_nothing_of_linux_can_be_imported(gpu, warm_cli):
+    alpha = gpu("alpha")
+    hs = registered(warm_cli, alpha, "hs")
+
+    def run(*words):
+        surroundings = Surroundings(
+            environment=warm_cli.environment, working_directory=warm_cli.home, platform="darwin"
+        )
+        return CliRunner().invoke(program, list(words), obj=surroundings)
+
+    with nothing_of_linux():
+        looked = [run(*words) for words in (("df",), ("du",), ("scan", "alpha-data"), ("why", hs), ("doctor",))]
+        gone = run("reclaim", hs, *WAIVED, "--purge-now", "--yes")
+
+    assert [(result.exit_code, result.output) for result in looked if result.exit_code] == []
+    assert gone.exit_code == 0, gone.output
+    assert not there(alpha, "hs").exists()
 
 
 def test_a_purge_that_loses_its_machine_is_unknown_and_ended_when_that_answers_again(gpu, warm_cli):
