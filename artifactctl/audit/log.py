@@ -104,7 +104,7 @@ def export_lines(connection: Connection) -> Iterator[str]:
 
 def stream(connection: Connection, statement: Select[Any]) -> Iterator[AnyRow]:
     """Yield rows without holding more than some thousand of them."""
-    with connection.execution_options(yield_per=_ROWS_AT_A_TIME).execute(statement) as result:
+    with connection.execute(statement, execution_options={"yield_per": _ROWS_AT_A_TIME}) as result:
         yield from result
 
 

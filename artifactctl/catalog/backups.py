@@ -31,7 +31,9 @@ def file_of(location: str) -> Path:
     where = parse_location(location)
     if where.path is None:
         raise UsageError(
-            f"{where.shown} is on a server, which has its own way to be backed up", remedy="pg_dump, pg_restore"
+            f"{where.shown} is on a server: a backup is put into another, empty database there, never over this one",
+            remedy="createdb --encoding=UTF8 NAME; then, with a copy of the backup: artifactctl --catalog COPY catalog"
+            " copy postgresql://.../NAME; or pg_restore of what pg_dump wrote",
         )
     return where.path
 

@@ -8,6 +8,8 @@ import errno
 import os
 from pathlib import Path
 
+from artifactctl.catalog.filesystem import is_shared
+
 PIECES = 16
 PIECE_BYTES = 128 * 1024
 
@@ -19,9 +21,10 @@ def fill(database: Path) -> int:
     folder = _folder(database)
     in_place = 0
     try:
-        folder.mkdir(mode=0o700, exist_ok=True)
+        shared = is_shared(database.parent)
+        _make(folder, shared=shared)
         for number in range(PIECES):
-            _allocate(folder / f"{number:02}")
+            _allocate(folder / f"{number:02}", shared=shared)
             in_place += 1
     except OSError as error:
         if error.errno not in _NOT_NOW:
@@ -30,11 +33,11 @@ def fill(database: Path) -> int:
 
 
 def release(database: Path) -> bool:
-    """Give up one piece; return whether there was one. The space is free when this returns."""
+    """Give up one piece; return whether there was one that this account may write. The space is free then."""
     for number in range(PIECES):
         try:
             descriptor = os.open(_folder(database) / f"{number:02}", os.O_WRONLY | os.O_NOFOLLOW)
-        except FileNotFoundError:
+        except (FileNotFoundError, PermissionError):
             continue
         try:
             if os.fstat(descriptor).st_size:
@@ -46,9 +49,20 @@ def release(database: Path) -> bool:
     return False
 
 
-def _allocate(piece: Path) -> None:
+def _make(folder: Path, *, shared: bool) -> None:
+    try:
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        return
+    if shared:
+        folder.chmod(0o2770)
+
+
+def _allocate(piece: Path, *, shared: bool) -> None:
     descriptor = os.open(piece, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
     try:
+        if shared and os.fstat(descriptor).st_uid == os.getuid():
+            os.fchmod(descriptor, 0o660)
         if os.fstat(descriptor).st_size < PIECE_BYTES:
             os.posix_fallocate(descriptor, 0, PIECE_BYTES)
     finally:

@@ -19,7 +19,7 @@ def insert_rows(connection: Connection, table: str, columns: Sequence[str], rows
         _copy_in(connection, table, columns, rows)
         return
     values = ", ".join([placeholder(connection)] * len(columns))
-    statement = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({values})"
+    statement = f"INSERT INTO {_quoted(connection, table)} ({_quoted(connection, *columns)}) VALUES ({values})"
     remaining = iter(rows)
     while batch := [tuple(row) for row in islice(remaining, _ROWS_PER_STATEMENT)]:
         connection.exec_driver_sql(statement, batch)
@@ -30,8 +30,12 @@ def placeholder(connection: Connection) -> str:
     return "?" if connection.dialect.paramstyle == "qmark" else "%s"
 
 
+def _quoted(connection: Connection, *names: str) -> str:
+    return ", ".join(connection.dialect.identifier_preparer.quote(name) for name in names)
+
+
 def _copy_in(connection: Connection, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    statement = f"COPY {table} ({', '.join(columns)}) FROM STDIN"
+    statement = f"COPY {_quoted(connection, table)} ({_quoted(connection, *columns)}) FROM STDIN"
     driver = connection.dialect.loaded_dbapi
     cursor = connection.connection.cursor()
     try:

@@ -1,6 +1,5 @@
 """Opening, making and holding a catalog."""
 
-import sqlite3
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -11,9 +10,10 @@ from sqlalchemy import RootTransaction, insert, select
 from sqlalchemy.exc import DBAPIError
 
 from artifactctl.catalog import ballast, members, root_leases, versions
-from artifactctl.catalog.engine import Engines, connect, explain
-from artifactctl.catalog.failures import CatalogFull, CatalogMissing, CommitUnknown, RoleMissing
-from artifactctl.catalog.filesystem import is_usable_file, prepare_files
+from artifactctl.catalog.engine import Engines, connect
+from artifactctl.catalog.explaining import explained
+from artifactctl.catalog.failures import CatalogMissing, CommitUnknown, RoleMissing
+from artifactctl.catalog.filesystem import is_usable_file, prepare_files, why_not_permitted
 from artifactctl.catalog.gate import OPEN, Doorkeeper, Gate
 from artifactctl.catalog.identity_changes import note_change, require_fit
 from artifactctl.catalog.location import Location, parse_location
@@ -51,6 +51,11 @@ class Catalog:
         return self._where.path is None
 
     @property
+    def file(self) -> Path | None:
+        """The file that the catalog is, None when it is on a server."""
+        return self._where.path
+
+    @property
     def has_written(self) -> bool:
         """Whether anything was changed through this object."""
         return self._has_written
@@ -72,7 +77,7 @@ class Catalog:
     @contextmanager
     def reading(self) -> Iterator[Reading]:
         """Look at one consistent state; writers go on meanwhile and are not seen."""
-        with _explained(self._where), self._engines.readers.connect() as connection:
+        with explained(self._where), self._engines.readers.connect() as connection:
             yield Reading(connection)
 
     @contextmanager
@@ -93,7 +98,7 @@ class Catalog:
 
     @contextmanager
     def _write(self, actor: str, now: datetime) -> Iterator[Writing]:
-        with _explained(self._where), self._engines.writers.connect() as connection, connection.begin() as transaction:
+        with explained(self._where), self._engines.writers.connect() as connection, connection.begin() as transaction:
             require_fit(connection, self.location)
             root_leases.require_held(connection, self._fences, now)
             note_change(connection, now)
@@ -137,7 +142,7 @@ class Catalog:
 
     def list_members(self, listing: Iterable[Member], *, now: datetime) -> int:
         """Store a list of members in many short transactions; `Writing.adopt_members` gives it to an artifact."""
-        with _explained(self._where):
+        with explained(self._where):
             self._has_written = True
             return members.list_members(self._engines.writers, listing, now)
 
@@ -192,7 +197,7 @@ def create_or_upgrade(
         if found is not None:
             versions.refuse_newer(found, where.shown)
         if found != versions.CURRENT:
-            with _explained(where):
+            with explained(where):
                 _bring_up(engines, now)
         _keep_reserves(engines, where)
         return Catalog(engines, where, now=now, gate=Gate(doorkeeper=doorkeeper, path=where.path))
@@ -203,12 +208,14 @@ def create_or_upgrade(
 
 def _first_look(engines: Engines, where: Location) -> str | None:
     """Return the version of the catalog. On a full disk, opening it may take a piece of the ballast."""
-    with _explained(where):
+    with explained(where):
         try:
             with engines.readers.connect() as connection:
                 return versions.stored_version(connection)
         except DBAPIError as error:
-            if where.path is None or not may_lack_space(error) or not ballast.release(where.path):
+            if where.path is None or not may_lack_space(error) or why_not_permitted(where.path):
+                raise
+            if not ballast.release(where.path):
                 raise
         engines.dispose()
         with engines.readers.connect() as connection:
@@ -218,7 +225,7 @@ def _first_look(engines: Engines, where: Location) -> str | None:
 def _keep_reserves(engines: Engines, where: Location) -> None:
     if where.path is None:
         return
-    with _explained(where):
+    with explained(where):
         keep_spare_pages(engines.writers)
     ballast.fill(where.path)
 
@@ -254,16 +261,3 @@ def _bring_up(engines: Engines, now: datetime) -> None:
                     lineage_confirmed_at=now,
                 )
             )
-
-
-@contextmanager
-def _explained(location: Location) -> Iterator[None]:
-    try:
-        yield
-    except (DBAPIError, sqlite3.Error) as error:
-        meaning = explain(error, location)
-        if meaning is None:
-            raise
-        if isinstance(meaning, CatalogFull) and location.path is not None and ballast.release(location.path):
-            meaning.remedy = "try once more: a little space that was kept for this is free now; then free some more"
-        raise meaning from error

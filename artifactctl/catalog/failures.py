@@ -61,6 +61,10 @@ class CopyFailed(ArtifactctlError):
     """A copy of the catalog could not be made or put in place; what was there before is unchanged."""
 
 
+class TargetTaken(Refused):
+    """The database that was to be filled holds something."""
+
+
 class FileTaken(Refused):
     """Something is at the path to which a new file was to be written."""
 

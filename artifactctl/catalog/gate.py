@@ -22,7 +22,6 @@ from artifactctl.domain.roles import Act, Identity, Permission, Role, Subject, S
 if TYPE_CHECKING:
     from artifactctl.catalog.writing import Writing
 
-_SUPERUSER_ID = 0
 _DATABASE_USER = text("SELECT session_user, current_user")
 _MEMBER_OF = text("SELECT rolname FROM pg_roles WHERE pg_has_role(current_user, oid, 'MEMBER')")
 _OWNS = text("SELECT pg_has_role(current_user, relowner, 'MEMBER') FROM pg_class WHERE oid = 'role_grant'::regclass")
@@ -85,7 +84,7 @@ def by_the_system(account: Account, *, owner_id: int | None) -> Identity:
         self_subject=alone,
         subjects=frozenset((alone, on_this_host, *groups)),
         shown=account.actor,
-        owns_catalog=account.user_id in (_SUPERUSER_ID, owner_id),
+        owns_catalog=account.is_superuser or account.user_id == owner_id,
     )
 
 

@@ -42,6 +42,7 @@ def require_fit(connection: Connection, shown: str) -> None:
 
 def move(writing: "Writing", to: str) -> None:
     """Record where the catalog went; this transaction is the last one that changes anything here."""
+    writing.require(Act.REPLACE_CATALOG, about=to)
     writing.connection.execute(update(catalog_identity).values(moved_to=to))
 
 

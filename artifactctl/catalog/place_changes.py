@@ -23,7 +23,9 @@ _OVER = tuple(sorted(event.value for event in FINISHED))
 def add_host(
     writing: "Writing", name: str, *, machine_id: str, address: str, host_key: str, uses_sudo: bool
 ) -> KnownHost:
-    """Record a machine."""
+    """Record a machine; to make another than the one at hand known takes a role."""
+    if address:
+        writing.require(Act.ADD_HOST, about=name)
     if place_queries.host(writing.connection, name) is not None:
         raise NameTaken(f"there is a host named {name} already", remedy="artifactctl host ls")
     statement = insert(host).values(

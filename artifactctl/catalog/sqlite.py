@@ -16,6 +16,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from artifactctl.catalog.failures import CatalogDamaged, CatalogFull, CatalogUnusable, NotACatalog
+from artifactctl.catalog.filesystem import SHARING, why_not_permitted
 from artifactctl.catalog.location import Location, sqlite_address
 from artifactctl.domain.errors import ArtifactctlError, Busy
 
@@ -143,6 +144,9 @@ def explain(error: DBAPIError | sqlite3.Error, location: Location) -> Artifactct
 
 
 def _unusable(cause: BaseException | None, location: Location) -> CatalogUnusable:
+    not_permitted = why_not_permitted(location.path) if location.path is not None else ""
+    if not_permitted:
+        return CatalogUnusable(f"the catalog {location.shown} cannot be used: {not_permitted}", remedy=SHARING)
     return CatalogUnusable(
         f"the catalog {location.shown} cannot be used: {cause}",
         remedy="check that its folder is yours and has space left",

@@ -119,7 +119,7 @@ SECTIONS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
             ),
             "catalog": (
                 f"{_FOLDER}.catalog:catalog",
-                "Back the catalog up, put a backup in its place, or export what it knows.",
+                "Back the catalog up, put a backup in its place, move it, or export what it knows.",
             ),
             "audit": (f"{_FOLDER}.audit:audit", "Ask what happened, and prove that nobody changed the answer."),
             "report": (

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -237,17 +238,18 @@ class ReclaimSession:
 
     def _require_approval(self, plan: "ReclaimPlan") -> None:
         """Refuse a plan that somebody else must approve and nobody has, with the commands that lead there."""
-        from artifactctl.reclaim.consent import approval_by_another, missing_approval
+        from artifactctl.reclaim.consent import ApprovalMissing, able_to_approve, approval_by_another
 
         if not plan.needs_approval:
             return
         with self._work.catalog.reading() as reading:
             if approval_by_another(reading, plan) is not None:
                 return
+            able = able_to_approve(reading, plan)
         same = self._wanted.retyped(reason=self._reason, catalog=self._wiring.choices.catalog)
         saving = f"{same} --out plan.json"
         approving = ('artifactctl approve plan.json --reason "..."', "artifactctl apply plan.json")
-        raise missing_approval(plan, plan.needs_approval, commands=(saving, *approving))
+        raise ApprovalMissing(plan, plan.needs_approval, able=able, commands=(saving, *approving))
 
     def _apply(self, work: "Workplace", plan: "ReclaimPlan", *, reason: str) -> "OperationResult":
         """Carry the plan out; whatever was named and is refused counts as a refused step."""
@@ -312,7 +314,11 @@ class ReclaimSession:
         from artifactctl.reclaim.planfile import plan_to_json
 
         save_text(out, json.dumps(plan_to_json(plan), indent=2) + "\n")
-        self._wiring.output.note(f"saved; `artifactctl apply {os.fsdecode(out)}` carries it out within 24 h")
+        file = shlex.quote(os.fsdecode(out))
+        then = f"`artifactctl apply {file}` carries it out within 24 h"
+        if plan.needs_approval:
+            then = f'somebody else approves it (`artifactctl approve {file} --reason "..."`), then {then}'
+        self._wiring.output.note(f"saved; {then}")
 
 
 def _targets(plan: "ReclaimPlan") -> list[tuple[object, ...]]:

@@ -78,14 +78,14 @@ def check_plan(wiring: Wiring, host: "Host", plan: "ReclaimPlan", path: bytes, *
     import shlex
 
     from artifactctl.reclaim.applicability import check_applicable
-    from artifactctl.reclaim.consent import ApprovalMissing, missing_approval
+    from artifactctl.reclaim.consent import ApprovalMissing
 
     file = shlex.quote(os.fsdecode(path))
     try:
         check_applicable(workplace_of(wiring, host=host, named=plan.policy_files), plan, resume=resume)
     except ApprovalMissing as missing:
         commands = (f'artifactctl approve {file} --reason "..."', f"artifactctl apply {file}")
-        raise missing_approval(plan, missing.reasons, commands=commands) from None
+        raise ApprovalMissing(plan, missing.reasons, able=missing.able, commands=commands) from None
 
 
 def carry_out(

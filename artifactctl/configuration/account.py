@@ -30,7 +30,8 @@ def account_here(environment: Mapping[str, str], *, host: str) -> Account:
     return Account(
         login=login,
         host=host,
-        user_id=outside,
+        user_id=user_id,
+        is_superuser=outside == _ROOT,
         groups=frozenset(filter(None, map(_group, (os.getgid(), *os.getgroups())))),
         person=person_behind(_told("loginuid"), environment) if outside == _ROOT else "",
     )

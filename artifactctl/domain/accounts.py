@@ -13,12 +13,14 @@ _BEHIND = " as "
 class Account:
     """The account of a process on `host`. `groups` are names; `person` is who is said to stand behind it, or "".
 
-    `user_id` is the number that owns the files this account makes.
+    `user_id` is the number that owns the files this account makes, as this process sees them. `is_superuser` is whether
+    it may write every file of the machine, which root in a user namespace may not.
     """
 
     login: str
     host: str
     user_id: int
+    is_superuser: bool = False
     groups: frozenset[str] = frozenset()
     person: str = ""
 

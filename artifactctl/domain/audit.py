@@ -18,6 +18,8 @@ class AuditAction(StrEnum):
     CATALOG_UPGRADE = "catalog.upgrade"  # an older catalog was brought to this version
     CATALOG_BACKUP = "catalog.backup"  # a copy of the whole catalog was written
     CATALOG_RESTORE = "catalog.restore"  # a backup took the catalog's place
+    CATALOG_MOVE = "catalog.move"  # it was copied whole to another place, and takes no more changes here
+    CATALOG_COPY = "catalog.copy"  # it came whole from another place
     CATALOG_CONFIRM = "catalog.confirm"  # a person vouched for the lineage of a rebuilt catalog
     CATALOG_RAISE_EPOCH = "catalog.raise_epoch"  # a person let a restored catalog act on a root again
     HOST_ADD = "host.add"  # another machine is known from now on, by the key that it proved to have

@@ -1,5 +1,6 @@
 """Backups of the catalog: what one holds, and what it means to put it in the catalog's place."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from artifactctl.domain.ledger import CatalogIdentity
@@ -18,6 +19,23 @@ class CatalogBackup:
     audit_head: str
     size_bytes: int
     roots: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogCopy:
+    """A catalog that was moved whole into another database. `rows` are counted by table, and compared with the source.
+
+    `epoch` is that of the copy, which no root obeys before it is confirmed. `source` and `target` hold no password.
+    """
+
+    source: str
+    target: str
+    lineage_id: str
+    epoch: int
+    rows: Mapping[str, int]
+    audit_events: int
+    audit_head: str
+    unreachable_roots: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -78,3 +78,5 @@ class HostUnreachable(HostFailure):
 
 class OutcomeUnknown(HostUnreachable):
     """The connection was lost while something was being changed: the root's journal knows whether it was done."""
+
+    exit_code = ExitCode.PARTLY_DONE

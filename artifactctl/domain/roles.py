@@ -35,6 +35,7 @@ class Act(StrEnum):
     RELEASE_HOLD = "release_hold"
     BREAK_LEASE = "break_lease"
     CHANGE_ROOT = "change_root"
+    ADD_HOST = "add_host"
     CONFIRM_CATALOG = "confirm_catalog"
     REPLACE_CATALOG = "replace_catalog"
     CHANGE_ROLES = "change_roles"
@@ -59,13 +60,18 @@ RULES: Mapping[Act, Rule] = {
     Act.RELEASE_HOLD: Rule(role=Role.RELEASE, words="release a hold", commands=("hold release",)),
     Act.BREAK_LEASE: Rule(role=Role.RELEASE, words="break a lease", commands=("lease break",)),
     Act.CHANGE_ROOT: Rule(
-        role=Role.ADMINISTER, words="add, attest or forget a root", commands=("root add", "root forget")
+        role=Role.ADMINISTER,
+        words="add, attest or forget a root",
+        commands=("root add", "root attest", "root forget"),
     ),
+    Act.ADD_HOST: Rule(role=Role.ADMINISTER, words="make another machine known", commands=("host add",)),
     Act.CONFIRM_CATALOG: Rule(
         role=Role.ADMINISTER, words="take a restored catalog into force", commands=("doctor --repair",)
     ),
     Act.REPLACE_CATALOG: Rule(
-        role=Role.ADMINISTER, words="put a backup in the catalog's place", commands=("catalog restore",)
+        role=Role.ADMINISTER,
+        words="put a backup in the catalog's place, or move it",
+        commands=("catalog restore", "catalog copy"),
     ),
     Act.CHANGE_ROLES: Rule(
         role=Role.ADMINISTER, words="grant or revoke a role", commands=("role grant", "role revoke")
@@ -108,6 +114,12 @@ def subject_from(word: str, *, on_a_server: bool) -> Subject:
             )
         return Subject(kind=SubjectKind.DATABASE_ROLE, name=name)
     return Subject(kind=SubjectKind.GROUP if colon else SubjectKind.ACCOUNT, name=name)
+
+
+def subject_meant(word: str, grants: Iterable["Grant"], *, on_a_server: bool) -> Subject:
+    """Return who is meant where something is taken back: as it is listed, whatever kind of catalog granted it."""
+    known = next((grant.subject for grant in grants if str(grant.subject) == word), None)
+    return known or subject_from(word, on_a_server=on_a_server)
 
 
 _GROUP = "group"

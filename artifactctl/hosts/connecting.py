@@ -4,18 +4,56 @@ Nothing of Linux and no paramiko is imported before a connection is made: people
 """
 
 from collections.abc import Callable, Mapping
+from socket import gethostname
 from typing import cast
 
+from artifactctl.domain.errors import HostRefused
 from artifactctl.domain.ledger import KnownHost
 from artifactctl.hosts.protocol import Host
 from artifactctl.hosts.ssh.address import Address, parse_address
-from artifactctl.hosts.ssh.channel import SshChannel
 from artifactctl.hosts.ssh.connection import Connection, open_connection
+from artifactctl.hosts.ssh.coreutils import CoreutilsHost
 from artifactctl.hosts.ssh.destination import resolve
+from artifactctl.hosts.ssh.failures import PythonMissing
 from artifactctl.hosts.ssh.host_keys import HostKey
 from artifactctl.hosts.ssh.pinning import Pin, given_pin, known_pin, stored_pin
+from artifactctl.hosts.ssh.python import start_python
 
 AskPassphrase = Callable[[str], str]
+
+
+def connect(known: KnownHost, *, environment: Mapping[str, str]) -> Host:
+    """Return a machine of the catalog, connected: the whole of `Host` where it has Python, df and du where not.
+
+    `close` hangs up. HostRefused with what differs when another machine answers; HostFailure when none can be asked.
+    """
+    connection = reach(known, environment=environment)
+    try:
+        host = _host_on(connection, known)
+        machine_id = host.identify().machine_id
+        if machine_id != known.machine_id:
+            raise HostRefused(
+                f"{known.address} is not the machine {known.name} that the catalog knows: its machine id is "
+                f"{machine_id or 'none'}, and {known.name} has {known.machine_id}",
+                remedy="a reinstalled or exchanged machine is another one: `artifactctl host add` under another name",
+            )
+    except BaseException:
+        connection.close()
+        raise
+    return host
+
+
+def _host_on(connection: Connection, known: KnownHost) -> Host:
+    from artifactctl.hosts.remote import RemoteHost
+    from artifactctl.hosts.wire.bootstrap import CODE
+    from artifactctl.hosts.wire.greeting import Manners
+
+    try:
+        channel = start_python(connection, CODE, sudo=known.uses_sudo)
+    except PythonMissing:
+        return cast(Host, CoreutilsHost(connection, name=known.name))
+    channel.when_closed(connection.close)
+    return RemoteHost(channel, machine=known.name, manners=Manners(asker=f"artifactctl on {gethostname()}"))
 
 
 def reach(
@@ -25,53 +63,6 @@ def reach(
     destination = resolve(parse_address(known.address), environment=environment)
     pin = stored_pin(known.host_key, name=known.name)
     return open_connection(destination, pin, environment=environment, ask_passphrase=ask_passphrase)
-
-
-def connect(known: KnownHost, *, environment: Mapping[str, str], ask_passphrase: AskPassphrase | None = None) -> Host:
-    """Return a machine of the catalog with the probe running on it; `close` ends both.
-
-    Where no Python is, it answers for its space and the size of trees, and refuses everything else.
-    """
-    from artifactctl.hosts.remote import RemoteHost
-    from artifactctl.hosts.ssh.coreutils import CoreutilsHost
-    from artifactctl.hosts.ssh.failures import PythonMissing
-    from artifactctl.hosts.ssh.python import start_python
-    from artifactctl.hosts.wire.bootstrap import CODE
-
-    connection = reach(known, environment=environment, ask_passphrase=ask_passphrase)
-    try:
-        channel = start_python(connection, CODE, sudo=known.uses_sudo)
-        return RemoteHost(_Line(channel, connection), machine=known.name)
-    except PythonMissing:
-        return cast("Host", CoreutilsHost(connection, name=known.name))
-    except BaseException:
-        connection.close()
-        raise
-
-
-class _Line:
-    """The channel to an agent together with the connection that carries nothing else."""
-
-    def __init__(self, channel: SshChannel, connection: Connection) -> None:
-        self._channel = channel
-        self._connection = connection
-
-    def read(self, at_most: int) -> bytes:
-        """Return bytes, b"" at the end."""
-        return self._channel.read(at_most)
-
-    def write(self, data: bytes) -> None:
-        """Send bytes."""
-        self._channel.write(data)
-
-    def close(self) -> None:
-        """End the program there, and the connection."""
-        self._channel.close()
-        self._connection.close()
-
-    def said(self) -> str:
-        """Return the last of what came on stderr."""
-        return self._channel.said()
 
 
 def reach_new(

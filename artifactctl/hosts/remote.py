@@ -5,6 +5,7 @@ from typing import Self
 
 from artifactctl.hosts.acts import Acts
 from artifactctl.hosts.looks import Looks
+from artifactctl.hosts.processes import Processes
 from artifactctl.hosts.wire.asking import PROMPT_SECONDS, OverWire
 from artifactctl.hosts.wire.channel import Channel
 from artifactctl.hosts.wire.conversation import Conversation
@@ -36,8 +37,10 @@ class RemoteHost(Looks, Acts):
         calls = OverWire(self._conversation, prompt_seconds=prompt_seconds)
         Looks.__init__(self, calls, stand_in_machine_id=stand_in_machine_id)
         Acts.__init__(self, calls)
+        self.processes = Processes(calls)
 
     greeting: Greeting
+    processes: Processes
 
     @property
     def lost(self) -> str:

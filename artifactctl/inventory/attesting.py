@@ -12,6 +12,7 @@ from artifactctl.domain.attestation import Attestation, Regime, Statement, appli
 from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.errors import UsageError
 from artifactctl.domain.identity import HostIdentity
+from artifactctl.domain.roles import Act
 from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.acting import Acting
@@ -32,6 +33,7 @@ def attest_root(
     what was said back, which is possible at any time: what was set aside stays, and can only be restored.
     A root that was read-only until now gets its marker first, and the holds that stand below it.
     """
+    catalog.require(Act.CHANGE_ROOT, acting.actor, acting.now, about=name)
     identity = host.identify()
     with catalog.reading() as reading:
         root = next((each for each in roots_here(reading, identity) if each.name == name), None)
@@ -42,6 +44,7 @@ def attest_root(
     if not root.is_marked:
         if taken_back:
             return root
+        catalog.require(Act.CHANGE_ROOT, acting.actor, acting.now, about=root.name)  # before the marker is written
         _mark(host, catalog, root)
     with catalog.writing(acting.actor, acting.now) as writing:
         changed = writing.update_root(replace(root, attestation=attestation.text))

@@ -1,12 +1,17 @@
-"""Backing the catalog up into one file, which is there only once it was checked."""
+"""Backing the catalog up into one file, which is there only once it was checked.
+
+A backup is a SQLite file whatever the catalog is kept in, so that it can be looked at and copied anywhere.
+"""
 
 import os
 from pathlib import Path
 
 from artifactctl import audit
+from artifactctl.audit.schema import metadata as audit_metadata
 from artifactctl.catalog import Catalog
-from artifactctl.catalog.backups import copy_whole, file_of, reading_copy
+from artifactctl.catalog.backups import bring_up, copy_whole, reading_copy
 from artifactctl.catalog.failures import CopyFailed
+from artifactctl.catalog.moving import filled
 from artifactctl.catalog.publishing import partial_file, publish_new, taken
 from artifactctl.domain.audit import AuditAction, JsonValue
 from artifactctl.domain.backups import CatalogBackup
@@ -22,10 +27,9 @@ def back_up(catalog: Catalog, to: bytes, *, acting: Acting) -> CatalogBackup:
     final = Path(os.fsdecode(to))
     if os.path.lexists(final):
         raise taken(final)
-    source = file_of(catalog.location)
     try:
         with partial_file(final) as partial:
-            copy_whole(source, partial)
+            _copy(catalog, partial, acting=acting)
             backup = describe_copy(partial, named=to)
             publish_new(partial, final)
     except OSError as error:
@@ -42,6 +46,17 @@ def back_up(catalog: Catalog, to: bytes, *, acting: Acting) -> CatalogBackup:
         entry = acting.entry(AuditAction.CATALOG_BACKUP, path=to, size_bytes=backup.size_bytes, evidence=evidence)
         audit.append(writing.connection, entry)
     return backup
+
+
+def _copy(catalog: Catalog, partial: Path, *, acting: Acting) -> None:
+    """Write the catalog as one file: a copy of the file it is, or every row of what is on a server."""
+    if catalog.file is not None:
+        copy_whole(catalog.file, partial)
+        return
+    tables = audit_metadata.sorted_tables
+    with catalog.reading() as reading, filled(reading, partial, also=tables, actor=acting.actor, now=acting.now):
+        pass
+    bring_up(partial)
 
 
 def describe_copy(copy: Path, *, named: bytes) -> CatalogBackup:

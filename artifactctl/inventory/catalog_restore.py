@@ -32,12 +32,13 @@ from artifactctl.catalog.publishing import partial_file, publish_new, set_aside
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.backups import CatalogBackup, CatalogRestore, PresentCatalog
-from artifactctl.domain.errors import Busy, HostFailure, UsageError
+from artifactctl.domain.errors import Busy, UsageError
 from artifactctl.domain.ledger import KnownHost
 from artifactctl.domain.roles import Act
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.acting import Acting
 from artifactctl.inventory.catalog_backup import describe_copy
+from artifactctl.inventory.epochs import epochs_on
 from artifactctl.inventory.targets import local_roots
 
 
@@ -172,16 +173,7 @@ def epochs_on_roots(host: Host, found: Unpacked) -> RootEpochs:
     for place in _readable(found):
         with reading_copy(place) as reading:
             roots.update({root.root_id: root for root in local_roots(host, reading)})
-    epochs, unreachable = [], []
-    for root in [each for each in roots.values() if each.is_marked]:
-        try:
-            marker = host.read_marker(root.path)
-        except HostFailure:
-            marker = None
-        if marker is None:
-            unreachable.append(root.name)
-        elif marker.catalog_id == found.backup.identity.lineage_id:
-            epochs.append(marker.catalog_epoch)
+    epochs, unreachable = epochs_on(host, roots.values(), found.backup.identity.lineage_id)
     return RootEpochs(epochs=tuple(epochs), unreachable=tuple(unreachable))
 
 

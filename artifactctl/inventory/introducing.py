@@ -9,6 +9,7 @@ from artifactctl.catalog import Catalog, NameTaken, Reading
 from artifactctl.domain.audit import AuditAction, JsonValue
 from artifactctl.domain.errors import HostRefused
 from artifactctl.domain.ledger import KnownHost
+from artifactctl.domain.roles import Act
 from artifactctl.hosts.connecting import AskPassphrase, reach_new
 from artifactctl.hosts.ssh.address import parse_address
 from artifactctl.hosts.ssh.connection import Connection
@@ -49,6 +50,7 @@ def add_machine(
     Adding the same machine again under the same name and address gives it back; anything else behind a known name, or
     a known machine under another name, is refused.
     """
+    catalog.require(Act.ADD_HOST, acting.actor, acting.now, about=name)
     with catalog.reading() as reading:
         before = reading.host(name)
     if before is not None and not before.address:

@@ -10,6 +10,7 @@ from artifactctl.catalog.failures import UnknownObject
 from artifactctl.domain.artifacts import Artifact, Lease
 from artifactctl.domain.audit import AuditAction, AuditEntry
 from artifactctl.domain.errors import Refused
+from artifactctl.hosts.probe.secrecy import without_passwords
 from artifactctl.inventory.acting import Acting
 from artifactctl.inventory.process_identity import HolderLife, ProcessIdentity, lease_is_of_this_boot, life_of
 from artifactctl.report.instants import format_instant
@@ -53,7 +54,7 @@ def take_leases(
                 expires_at=_term_end(acting, until),
                 pid=holder.pid,
                 pid_started=holder.text,
-                command=command,
+                command=without_passwords(command),
             )
             leases.append(lease)
             audit.append(writing.connection, _entry(acting, AuditAction.LEASE_GRANT, lease))

@@ -67,13 +67,9 @@ def add_root(
     refuse_inside_another(host, absolute)
     marker = own_marker(host, catalog, absolute, identity)
     if known is not None:
-        again = known_again(
-            host, catalog, known, marker, identity, may_write=known.is_marked or stated is not READ_ONLY
-        )
-        if attestation.text in ("", known.attestation):
-            return again
+        again = known_again(host, catalog, known, marker, identity, may_write=known.is_marked)
         acting = Acting(actor=actor, host=machine.hostname, now=now)
-        return attest_root(host, catalog, known.name, attestation, acting=acting)
+        return _stated_again(host, catalog, again, attestation, acting=acting)
     root_id = marker.root_id if marker is not None else str(uuid.uuid4())
     chosen = check_root_name(name or _name_from(absolute))
     with catalog.reading() as reading:
@@ -98,6 +94,12 @@ def add_root(
         told = {**subvolume_evidence(identity), "attestation": stated.text}
         _audit(writing, AuditAction.ROOT_ADD, added, host=machine.hostname, told=told)
     return added
+
+
+def _stated_again(host: Host, catalog: Catalog, root: Root, attestation: Attestation, *, acting: Acting) -> Root:
+    if attestation.text in ("", root.attestation):
+        return root
+    return attest_root(host, catalog, root.name, attestation, acting=acting)
 
 
 def fit_path(host: Host, path: bytes, *, homes: tuple[bytes, ...]) -> bytes:

@@ -6,6 +6,7 @@ from artifactctl import audit
 from artifactctl.catalog import Catalog
 from artifactctl.domain.artifacts import Artifact, Run, RunState
 from artifactctl.domain.audit import AuditAction, JsonValue
+from artifactctl.hosts.probe.secrecy import without_passwords
 from artifactctl.inventory.acting import Acting
 
 
@@ -13,9 +14,10 @@ def start_run(catalog: Catalog, stage: str, *, inputs: Sequence[Artifact], comma
     """Record that a stage has begun."""
     with catalog.writing(acting.actor, acting.now) as writing:
         ids = [artifact.artifact_id for artifact in inputs]
-        run = writing.add_run(stage, command=command, started_at=acting.now, inputs=ids)
+        words = without_passwords(command)
+        run = writing.add_run(stage, command=words, started_at=acting.now, inputs=ids)
         evidence: JsonValue = {"run": run.run_id, "stage": stage, "inputs": [artifact.name for artifact in inputs]}
-        audit.append(writing.connection, acting.entry(AuditAction.RUN_START, reason=command, evidence=evidence))
+        audit.append(writing.connection, acting.entry(AuditAction.RUN_START, reason=words, evidence=evidence))
     return run
 
 

@@ -1,7 +1,7 @@
 """Which process may be paused: the checks before anything is watched."""
 
 from artifactctl.domain.errors import Refused, UsageError
-from artifactctl.hosts.local_processes import LocalProcesses, RunningProcess
+from artifactctl.hosts.processes import Processes, RunningProcess
 from artifactctl.hosts.protocol import Host
 
 SAMPLE_SECONDS = 0.3
@@ -11,7 +11,7 @@ class MayNotBePaused(Refused):
     """Stopping that process would stop us, our terminal, the machine, or is not this user's right."""
 
 
-def choose_writer(processes: LocalProcesses, pid: int) -> RunningProcess:
+def choose_writer(processes: Processes, pid: int) -> RunningProcess:
     """Return the process to watch over; UsageError when there is none, MayNotBePaused with the reason."""
     if pid == 1:
         raise MayNotBePaused("process 1 keeps the machine (or container) running", remedy="name the job's own process")
@@ -32,7 +32,7 @@ def choose_writer(processes: LocalProcesses, pid: int) -> RunningProcess:
     return writer
 
 
-def writes_there(host: Host, processes: LocalProcesses, writer: RunningProcess, path: bytes) -> bool:
+def writes_there(host: Host, processes: Processes, writer: RunningProcess, path: bytes) -> bool:
     """Whether the writer, or a descendant, has a file open for writing on the volume of `path` right now.
 
     A writer of many short files may be missed, so that False is worth a warning and no more.

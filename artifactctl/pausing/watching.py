@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from artifactctl.hosts.local_processes import LocalProcesses, RunningProcess
+from artifactctl.hosts.processes import Processes, RunningProcess
 from artifactctl.hosts.protocol import Host
 from artifactctl.pausing.thresholds import Step, Thresholds, room_bytes
 from artifactctl.report.pausing import WatchResult, go_on_by_hand, going_on, left_running, paused
@@ -26,7 +26,7 @@ class Watch:
     """Whom to watch, on which volume. `say` receives one sentence an event; `should_stop` is polled."""
 
     host: Host
-    processes: LocalProcesses
+    processes: Processes
     writer: RunningProcess
     path: bytes
     thresholds: Thresholds

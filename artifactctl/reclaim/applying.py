@@ -6,9 +6,8 @@ from datetime import datetime
 
 from artifactctl.catalog import Catalog
 from artifactctl.domain.artifacts import ReplicaState
-from artifactctl.domain.errors import HostFailure, Refused
+from artifactctl.domain.errors import Refused
 from artifactctl.domain.identity import ManagedPath
-from artifactctl.domain.observation import VolumeUsage
 from artifactctl.domain.operations import StepOutcome
 from artifactctl.domain.plans import Bound, ReclaimPlan
 from artifactctl.domain.results import OperationResult, StepResult
@@ -20,6 +19,7 @@ from artifactctl.reclaim.applicability import acts_of, check_applicable, plan_ro
 from artifactctl.reclaim.approving import keep_plan
 from artifactctl.reclaim.execution import StepExecution
 from artifactctl.reclaim.locking import end_what_failed, locked_roots, mirror_operations
+from artifactctl.reclaim.losing_touch import in_touch, step_named
 from artifactctl.reclaim.planfile import plan_from_text
 from artifactctl.reclaim.purging import PURGEABLE, purge_step
 from artifactctl.reclaim.quarantined import Quarantined, quarantined, roots_of
@@ -45,7 +45,8 @@ def apply_plan(workplace: Workplace, plan: ReclaimPlan, *, reason: str, resume: 
                 break
             operation = f"{batch}-{index + 1}"
             execution = StepExecution(workplace, plan, index, operation=operation, reason=reason, rulings=rulings)
-            result = execution.run(locks[plan.steps[index].root_id])
+            with in_touch(steps), step_named(plan.steps[index].name):
+                result = execution.run(locks[plan.steps[index].root_id])
             steps.append(result)
             _say_among_many(workplace, result, len(indexes))
         interrupted = len(steps) < len(indexes)
@@ -54,7 +55,8 @@ def apply_plan(workplace: Workplace, plan: ReclaimPlan, *, reason: str, resume: 
         mirror_operations(workplace, plan_roots(workplace, plan))
         if plan.purge_now and not interrupted:
             return _purge_of_plan(workplace, batch, steps, reason=reason, locks=locks)
-    return _measured(workplace, batch, steps, expected_bytes=0, interrupted=interrupted)
+    with in_touch(steps):
+        return _measured(workplace, batch, steps, expected_bytes=0, interrupted=interrupted)
 
 
 def _rulings_now(workplace: Workplace, plan: ReclaimPlan) -> Rulings | None:
@@ -99,11 +101,7 @@ def _purge_of_plan(
     others = [s for s in steps if s.outcome is not StepOutcome.QUARANTINED]
     with workplace.catalog.reading() as reading:
         items = [quarantined(reading, operation) for operation in aside]
-    try:
-        result = _purge(workplace, batch, items, reason=reason, locks=locks, before=others)
-    except HostFailure as failure:  # what was set aside stays told
-        workplace.say(f"nothing is purged: {failure.message}")
-        return _measured(workplace, batch, steps, expected_bytes=0, interrupted=True)
+    result = _purge(workplace, batch, items, reason=reason, locks=locks, before=others)
     purged = {s.operation for s in result.steps if s.outcome is not StepOutcome.REFUSED}
     still_there = [step for operation, step in aside.items() if operation not in purged]
     return replace(result, steps=(*still_there, *result.steps))
@@ -133,15 +131,16 @@ def restore(
     """Put back what was named; a taken place refuses that one and changes nothing."""
     roots = roots_of(items)
     results: list[StepResult] = []
-    refusals: list[Refused | HostFailure] = []
+    refusals: list[Refused] = []
     with locked_roots(workplace, roots) as locks:
         for item in items:
             with workplace.catalog.reading() as reading:
                 current = quarantined(reading, item.operation.operation_id)
             lock = locks[current.replica.root.root_id]
             try:
-                results.append(restore_step(workplace, current, to=to, reason=reason, lock=lock))
-            except (Refused, HostFailure) as refusal:  # the journal knows how far a failed one got
+                with in_touch(results), step_named(current.artifact.name):
+                    results.append(restore_step(workplace, current, to=to, reason=reason, lock=lock))
+            except Refused as refusal:
                 refusals.append(refusal)
         mirror_operations(workplace, roots)
     if refusals and not results:
@@ -170,17 +169,15 @@ def _purge(
     for item in items:
         if workplace.should_stop():
             break
-        result = _purge_measured(workplace, item, reason=reason, lock=locks[item.replica.root.root_id])
+        with in_touch(steps), step_named(item.artifact.name):
+            result = _purge_measured(workplace, item, reason=reason, lock=locks[item.replica.root.root_id])
         steps.append(result)
         _say_among_many(workplace, result, len(items))
     mirror_operations(workplace, roots_of(items))
     expected = sum(s.expected_freed_bytes for s in steps)
     bounds = frozenset(_bound_of(workplace, item) for item in items)
-    try:
+    with in_touch(steps):
         measurement = measure(host, usage_before, path, expected_bytes=expected, deleted_open_before=deleted_before)
-    except HostFailure as failure:
-        workplace.say(f"what came free was not measured: {failure.message}")
-        return _unmeasured(batch, steps, usage_before, interrupted=len(steps) - len(before) < len(items))
     explanations, unexplained = explain(measurement, expected_bytes=expected, bounds=bounds)
     return OperationResult(
         operation=batch,
@@ -194,13 +191,6 @@ def _purge(
     )
 
 
-def _unmeasured(batch: str, steps: Sequence[StepResult], before: VolumeUsage, *, interrupted: bool) -> OperationResult:
-    """Return the result of a purge after which the machine did not answer any more."""
-    return OperationResult(
-        operation=batch, steps=tuple(steps), before=before, after=None, difference_bytes=None, interrupted=interrupted
-    )
-
-
 def _purge_measured(workplace: Workplace, item: Quarantined, *, reason: str, lock: RootLock) -> StepResult:
     """Purge one operation and measure what came free meanwhile."""
     host, path = workplace.host, item.replica.root.path
@@ -209,10 +199,8 @@ def _purge_measured(workplace: Workplace, item: Quarantined, *, reason: str, loc
     if result.outcome is not StepOutcome.PURGED:
         return result
     target = before.available_bytes + result.expected_freed_bytes
-    try:
+    with in_touch([result]):
         after = host.settle(path, target_available_bytes=target, deadline_seconds=STEP_SETTLE_SECONDS)
-    except HostFailure:  # told once, when the whole is measured
-        return replace(result, measured_freed_bytes=None)
     return replace(result, measured_freed_bytes=after.free_bytes - before.free_bytes)
 
 
@@ -230,7 +218,12 @@ def _measured(
     workplace: Workplace, batch: str, steps: Sequence[StepResult], *, expected_bytes: int, interrupted: bool
 ) -> OperationResult:
     path = next((step.path for step in steps), None)
-    usage = None if path is None else _usage_around(workplace, path)
+    usage = None
+    if path is not None:
+        with workplace.catalog.reading() as reading:
+            roots = roots_here(reading, workplace.host.identify())
+        root = next((r for r in roots if path.startswith(r.path.rstrip(b"/") + b"/")), None)
+        usage = workplace.host.usage(root.path) if root is not None else None
     return OperationResult(
         operation=batch,
         steps=tuple(steps),
@@ -239,18 +232,6 @@ def _measured(
         difference_bytes=-expected_bytes,
         interrupted=interrupted,
     )
-
-
-def _usage_around(workplace: Workplace, path: bytes) -> VolumeUsage | None:
-    """Return the space of the root around a path; None where the machine does not answer any more."""
-    try:
-        with workplace.catalog.reading() as reading:
-            roots = roots_here(reading, workplace.host.identify())
-        root = next((r for r in roots if path.startswith(r.path.rstrip(b"/") + b"/")), None)
-        return workplace.host.usage(root.path) if root is not None else None
-    except HostFailure as failure:
-        workplace.say(f"how much room there is now was not measured: {failure.message}")
-        return None
 
 
 def _say_among_many(workplace: Workplace, result: StepResult, count: int) -> None:

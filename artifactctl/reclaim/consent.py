@@ -8,10 +8,11 @@ file can write an approval. A database server knows who logged in.
 from collections.abc import Sequence
 
 from artifactctl.catalog import Catalog, Reading
-from artifactctl.domain.accounts import is_another
+from artifactctl.domain.accounts import is_another, names_in
 from artifactctl.domain.errors import Refused
 from artifactctl.domain.ledger import Approval
 from artifactctl.domain.plans import ReclaimPlan
+from artifactctl.domain.roles import Role
 from artifactctl.policy.capping import Load, caps_on, taken_by
 from artifactctl.reclaim.bounds import why_approval
 from artifactctl.reclaim.recent import past_of
@@ -24,9 +25,32 @@ class CapExceeded(Refused):
 
 
 class ApprovalMissing(Refused):
-    """Somebody other than the planner must approve the plan, for these reasons, and nobody has."""
+    """Somebody other than the planner must approve the plan, for these reasons, and nobody has.
 
-    reasons: tuple[str, ...] = ()
+    `able` are the others who have the role, None where no role is in force. `commands` are what to type, by default for
+    a plan in `PLAN.json`.
+    """
+
+    def __init__(
+        self,
+        plan: ReclaimPlan,
+        reasons: Sequence[str],
+        *,
+        able: Sequence[str] | None = None,
+        commands: Sequence[str] = (),
+    ) -> None:
+        typed = commands or ('artifactctl approve PLAN.json --reason "..."', "artifactctl apply PLAN.json")
+        who = "somebody else"
+        if able:
+            who = f"somebody else who may ({', '.join(able)})"
+        elif able is not None:
+            typed = ("artifactctl role grant approve NAME", *typed)
+        super().__init__(
+            f"plan {plan.digest[:12]} needs the approval of somebody other than {plan.actor}: {'; '.join(reasons)}",
+            remedy=f"{who} approves it, then it can be applied: " + ", then ".join(f"`{each}`" for each in typed),
+        )
+        self.reasons = tuple(reasons)
+        self.able = able
 
 
 def check_limits(workplace: Workplace, plan: ReclaimPlan, left: Sequence[int]) -> None:
@@ -42,19 +66,16 @@ def check_limits(workplace: Workplace, plan: ReclaimPlan, left: Sequence[int]) -
         everything = taken_by(_loads(plan, range(len(plan.steps))))
         reasons = why_approval(everything, workplace.policy.limits, past.last_runs)
         if reasons and approval_by_another(reading, plan) is None:
-            raise missing_approval(plan, reasons)
+            raise ApprovalMissing(plan, reasons, able=able_to_approve(reading, plan))
 
 
-def missing_approval(plan: ReclaimPlan, reasons: Sequence[str], *, commands: Sequence[str] = ()) -> ApprovalMissing:
-    """Return the refusal with what to type next: by default for a plan in `PLAN.json`."""
-    typed = commands or ('artifactctl approve PLAN.json --reason "..."', "artifactctl apply PLAN.json")
-    missing = ApprovalMissing(
-        f"plan {plan.digest[:12]} needs the approval of somebody other than {plan.actor}: {'; '.join(reasons)}",
-        remedy="somebody else approves it, then it can be applied: "
-        + ", then ".join(f"`{command}`" for command in typed),
-    )
-    missing.reasons = tuple(reasons)
-    return missing
+def able_to_approve(reading: Reading, plan: ReclaimPlan) -> tuple[str, ...] | None:
+    """Return to whom else than the planner the role was granted, None where no role is in force."""
+    grants = reading.grants()
+    if not grants:
+        return None
+    able = (str(grant.subject) for grant in grants if grant.role is Role.APPROVE)
+    return tuple(name for name in dict.fromkeys(able) if not names_in(name) & names_in(plan.actor))
 
 
 def approval_of(catalog: Catalog, plan: ReclaimPlan) -> Approval | None:

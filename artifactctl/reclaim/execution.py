@@ -16,7 +16,7 @@ from datetime import datetime
 from artifactctl.catalog import Reading, RoleMissing, Writing
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState
 from artifactctl.domain.audit import AuditAction
-from artifactctl.domain.errors import HostFailure, Refused
+from artifactctl.domain.errors import HostFailure, HostUnreachable, Refused
 from artifactctl.domain.observation import Observation
 from artifactctl.domain.operations import JournalEvent, StepOutcome
 from artifactctl.domain.plans import ReclaimPlan, ReclaimStep, canonical_json
@@ -78,7 +78,7 @@ class StepExecution:
                 seen = self._first_look(reading, replica)
                 fresh = self._work.fresh(reading, [(artifact, replica)])
             except HostFailure as error:
-                return self._ended(StepOutcome.FAILED, detail=error.message)
+                return self._failed(error)
             if seen.identity is None and not seen.problems and seen.confinement.symlinked_component is None:
                 return self._ended(StepOutcome.ALREADY_ABSENT, detail="nothing is at the path any more")
             evidence = self._judge(reading, artifact, replica, seen, fresh)
@@ -94,7 +94,13 @@ class StepExecution:
             return self._refused((_as_evidence(refusal),))
         except HostFailure as error:
             # The journal knows how far it got: recovery, which `apply_plan` runs after the steps, ends it.
-            return self._ended(StepOutcome.FAILED, detail=error.message)
+            return self._failed(error)
+
+    def _failed(self, error: HostFailure) -> StepResult:
+        """Return a failed step; where nobody answers any more the whole command ends, since nobody could undo it."""
+        if isinstance(error, HostUnreachable):
+            raise error
+        return self._ended(StepOutcome.FAILED, detail=error.message)
 
     # --- looking and judging -------------------------------------------------------------------------------------
 
@@ -247,6 +253,8 @@ class StepExecution:
         """Return what speaks against keeping it in quarantine: holders, or a change against the first look."""
         try:
             return second_look(self._work, replica, self._operation, self._step.fingerprint)
+        except HostUnreachable:
+            raise
         except HostFailure as error:
             return (Evidence(guard="not_held", verdict=Verdict.UNKNOWN, reason=error.message),)
 

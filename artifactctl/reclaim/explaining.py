@@ -36,7 +36,8 @@ def explain_artifact(workplace: Workplace, artifact: Artifact) -> WhyAnswer:
         evidence = tuple(item for subject in subjects for item in evidence_about(workplace.guards, subject))
         may_go = may_remove(evidence)
         first = f"artifactctl reclaim {artifact.name} --dry-run" if may_go else ""
-        return _answer(artifact, evidence, standing="", first=(first, _not_permitted(workplace, Act.SET_ASIDE)))
+        unless = _not_permitted(workplace, Act.SET_ASIDE) if may_go else ""
+        return _answer(artifact, evidence, standing="", first=(first, unless))
     with workplace.catalog.reading() as reading:
         aside = [item for item in in_quarantine(reading) if item.replica in mine]
     if not aside:

@@ -6,9 +6,10 @@
 3. Write the fence into the root (`.artifactctl/fence.json`), before anything is recovered or changed there.
 
 From then on every transaction of the catalog proves the lease (`Catalog.acting_under`), and before every act on the
-root lock, lease and the root's own fence are asked again. An operator who was frozen and overtaken, whoever removed its
-lock, finds another fence in the catalog or in the root and does no further step. What a filesystem cannot give is a
-rename that compares first: between the last question and the system call lie microseconds.
+root lock, lease and the root's own fence are asked again; the probe asks for the lock once more right before a rename.
+An operator who was frozen and overtaken, whoever removed its lock, finds another fence in the catalog or in the root
+and does no further step. What a filesystem cannot give is a rename that compares first: between the last question and
+the system call lie microseconds.
 """
 
 import json

@@ -38,7 +38,9 @@ def end_what_failed(workplace: Workplace, roots: Sequence[Root], locks: dict[str
                 recover_root(workplace, root, lock=locks[root.root_id])
                 continue
             workplace.host.now()  # where it does not answer, the lock went with the connection
-            workplace.say(f"somebody else took over the root `{root.name}` and ends what is unfinished there")
+            workplace.say(
+                f"the root `{root.name}` is no longer ours: whoever took it over ends what is unfinished there"
+            )
         except HostFailure as error:
             workplace.say(f"{error.message}; `artifactctl doctor` says what is unfinished")
 

@@ -11,7 +11,7 @@ A purge by name may come at any time; `--expired` takes only what is past its gr
 from artifactctl.catalog import RoleMissing, Writing
 from artifactctl.domain.artifacts import ReplicaState
 from artifactctl.domain.audit import AuditAction
-from artifactctl.domain.errors import HostFailure
+from artifactctl.domain.errors import HostFailure, HostUnreachable
 from artifactctl.domain.operations import JournalEvent, StepOutcome
 from artifactctl.domain.results import StepResult
 from artifactctl.domain.text import display_path
@@ -36,6 +36,8 @@ def purge_step(workplace: Workplace, item: Quarantined, *, reason: str, lock: Ro
         return _complete(workplace, item, reason=reason, lock=lock)
     try:
         seen = look_before_purge(workplace, item)
+    except HostUnreachable:
+        raise
     except HostFailure as error:
         return _ended(item, StepOutcome.FAILED, detail=error.message)
     try:
@@ -46,6 +48,8 @@ def purge_step(workplace: Workplace, item: Quarantined, *, reason: str, lock: Ro
         return _ended(item, StepOutcome.REFUSED, evidence=evidence)
     try:
         workplace.host.begin_purge(item.replica.root, item.operation.operation_id)
+    except HostUnreachable:
+        raise
     except HostFailure as error:
         return _ended(item, StepOutcome.FAILED, detail=f"{error.message}; `artifactctl doctor` says what is next")
     return finish_purge(
@@ -74,6 +78,8 @@ def _complete(workplace: Workplace, item: Quarantined, *, reason: str, lock: Roo
     try:
         expected = left_bytes(workplace, item)
         workplace.host.begin_purge(item.replica.root, item.operation.operation_id)
+    except HostUnreachable:
+        raise
     except HostFailure as error:
         return _ended(item, StepOutcome.FAILED, detail=error.message)
     return finish_purge(workplace, item, reason=reason, expected_freed_bytes=expected)
@@ -98,6 +104,8 @@ def finish_purge(
             should_stop=workplace.should_stop,
             progress=workplace.progress,
         )
+    except HostUnreachable:
+        raise
     except HostFailure as error:
         return _ended(item, StepOutcome.FAILED, detail=f"{error.message}; `artifactctl doctor` says what is next")
     if not result.complete:

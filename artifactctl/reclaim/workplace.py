@@ -177,6 +177,7 @@ def must_hold(lock: RootLock, root: Root) -> None:
     """Raise unless the root's lock is still ours: a frozen process may have lost it."""
     if not lock.still_held():
         raise Refused(
-            f"the lock of root `{root.name}` was taken over by somebody else; nothing more is done",
+            f"the lock of root `{root.name}` is no longer ours: somebody else took it over, or the machine was lost; "
+            "nothing more is done",
             remedy="look with `artifactctl doctor`, then run the command again",
         )

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from artifactctl.domain.backups import CatalogBackup, CatalogRestore, PresentCatalog
+from artifactctl.domain.backups import CatalogBackup, CatalogCopy, CatalogRestore, PresentCatalog
 from artifactctl.domain.text import display_path, printable
 from artifactctl.report.instants import format_instant
 from artifactctl.report.json_values import json_path
@@ -29,6 +29,36 @@ def backup_payload(backup: CatalogBackup) -> dict[str, Any]:
         "audit_events": backup.audit_events,
         "audit_head": backup.audit_head,
         "roots": list(backup.roots),
+    }
+
+
+def copy_lines(copy: CatalogCopy) -> list[str]:
+    """Return what was moved and what comes next."""
+    rows = sum(copy.rows.values())
+    lines = [
+        f"{printable(copy.target)}: {rows:,} rows in {len(copy.rows)} tables, {copy.audit_events:,} audit events, "
+        f"compared and checked (head {copy.audit_head[:12]}), epoch {copy.epoch}",
+        f"{printable(copy.source)} takes no more changes; keep it until the new one is confirmed and backed up",
+        "next, on every machine that has roots: name the new place in ARTIFACTCTL_CATALOG or under [catalog], then run",
+        "`artifactctl doctor --repair` there: until it has confirmed the roots, nothing is removed below them",
+    ]
+    if copy.unreachable_roots:
+        lines.append(f"not reachable: {printable(', '.join(copy.unreachable_roots))}")
+    return lines
+
+
+def copy_payload(copy: CatalogCopy) -> dict[str, Any]:
+    """Return a move as JSON."""
+    return {
+        "from": copy.source,
+        "to": copy.target,
+        "lineage": copy.lineage_id,
+        "epoch": copy.epoch,
+        "rows": dict(copy.rows),
+        "audit_events": copy.audit_events,
+        "audit_head": copy.audit_head,
+        "unreachable_roots": list(copy.unreachable_roots),
+        "confirmed": False,
     }
 
 

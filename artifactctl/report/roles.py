@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from artifactctl.domain.roles import RULES, Grant, Identity, Role, permits, roles_of
+from artifactctl.domain.roles import RULES, Grant, Identity, Permission, Role, permits, roles_of
 from artifactctl.domain.text import printable
+from artifactctl.domain.verdicts import Verdict
+from artifactctl.report.evidence import SYMBOLS
 from artifactctl.report.instants import format_instant
 from artifactctl.report.tables import Document, Table, columns
 
@@ -35,11 +37,14 @@ def _own_lines(grants: Sequence[Grant], who: Identity | None) -> list[str]:
     if who is None:
         return ["nobody can say who you are, so you may do nothing that takes a role"]
     answers = [permits(grants, who, act) for act in RULES]
-    able = [RULES[answer.act].words for answer in answers if answer.is_given]
-    unable = [f"{RULES[answer.act].words} ({answer.role})" for answer in answers if not answer.is_given]
-    lines = [f"You are {printable(who.shown)}."]
-    lines += [f"You may {'; '.join(able)}."] if able else []
-    return lines + ([f"You may not {'; '.join(unable)}."] if unable else [])
+    return [f"{printable(who.shown)} may", *(_own_line(answer) for answer in answers)]
+
+
+def _own_line(answer: Permission) -> str:
+    words = RULES[answer.act].words
+    if answer.is_given:
+        return f"  {SYMBOLS[Verdict.CLEAR]} {words}"
+    return f"  {SYMBOLS[Verdict.BLOCKED]} {words}: takes the role `{answer.role}`"
 
 
 def roles_payload(grants: Sequence[Grant], who: Identity | None) -> dict[str, Any]:

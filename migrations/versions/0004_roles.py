@@ -45,6 +45,10 @@ def upgrade() -> None:
             "CREATE TRIGGER role_grant_no_delete BEFORE DELETE ON role_grant"
             " FOR EACH ROW EXECUTE FUNCTION refuse_change()"
         )
+        op.execute(
+            "CREATE TRIGGER role_grant_no_truncate BEFORE TRUNCATE ON role_grant"
+            " FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()"
+        )
 
 
 def downgrade() -> None:

@@ -2,6 +2,7 @@
 
 import doctest
 import os
+import pwd
 import subprocess
 import sys
 import threading
@@ -16,11 +17,12 @@ from click.testing import CliRunner
 
 import artifactctl.api
 from artifactctl.api import Session, open_session
-from artifactctl.catalog import PathTaken, StateChanged, open_catalog
+from artifactctl.catalog import PathTaken, RoleMissing, StateChanged, open_catalog
 from artifactctl.cli.main import program
 from artifactctl.cli.surroundings import Surroundings
 from artifactctl.domain.artifacts import Artifact, ArtifactKind, LineageRole, ReplicaState, RunState
 from artifactctl.domain.errors import Refused, UsageError
+from artifactctl.domain.roles import Act
 from artifactctl.inventory.scanning import scan
 from tests.artifacts.hidden_states import safetensors_shards
 from tests.bench.clocks import FixedClock
@@ -105,7 +107,9 @@ def test_importing_the_api_loads_no_database_and_no_machine() -> None:
         "artifactctl.api.session",
         "artifactctl.domain",
         "artifactctl.domain.artifacts",
+        "artifactctl.domain.attestation",
         "artifactctl.domain.errors",
+        "artifactctl.domain.text",
     }
 
 
@@ -339,3 +343,14 @@ def test_a_run_ends_once(session: Session) -> None:
     assert ended.state is RunState.FAILED
     with pytest.raises(Refused):
         session.finish_run(run)
+
+
+def test_a_program_may_what_its_account_may_whatever_it_calls_itself(job: Job) -> None:
+    job.command("role", "grant", "purge", "somebody", "--yes")
+
+    with job.open() as session, pytest.raises(RoleMissing) as refused:
+        session._catalog.require(Act.PURGE, "somebody@here", job.clock.now())
+
+    assert refused.value.who is not None
+    assert refused.value.who.self_subject.name == pwd.getpwuid(os.getuid()).pw_name
+    assert "role.refused" in job.command("audit", "ls")

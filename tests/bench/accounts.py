@@ -12,8 +12,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.bench.command_line import CommandLine, command_line
+from tests.bench.command_line import command_line
 from tests.bench.nobody import prefix_for
+from tests.bench.warm_command_line import WarmCommandLine, fork_server
 
 GROUP, GROUP_ID = "bench-ml", 61100
 PEOPLE = {"ada": 61001, "bob": 61002, "eve": 61003}
@@ -22,13 +23,17 @@ OUTSIDE_THE_GROUP = ("eve",)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Team:
-    """`command_lines` by name; `shared` is a folder that the group owns and may write to."""
+    """`command_lines` by name; `folder` is one that everybody may enter."""
 
-    command_lines: dict[str, CommandLine]
-    shared: Path
+    command_lines: dict[str, WarmCommandLine]
+    folder: Path
 
-    def __getitem__(self, name: str) -> CommandLine:
-        return self.command_lines[name]
+    def share(self) -> Path:
+        """Make a folder that the group owns and may write to, as a team would set it up (mode 2770)."""
+        shared = Path(tempfile.mkdtemp(prefix="shared-", dir=self.folder))
+        os.chown(shared, PEOPLE["ada"], GROUP_ID)
+        shared.chmod(0o2770)
+        return shared
 
 
 @contextmanager
@@ -45,25 +50,21 @@ def known_accounts() -> Iterator[None]:
 
 @contextmanager
 def team() -> Iterator[Team]:
-    """Yield a command line for each of them and the shared folder, as a team would set it up (mode 2770)."""
-    with known_accounts():
+    """Yield a command line for each of them, in forks of a process of their own."""
+    with known_accounts(), ExitStack() as stack:
         top = Path(tempfile.mkdtemp(prefix="team-", dir="/run"))
+        stack.callback(shutil.rmtree, top)
         top.chmod(0o755)
-        shared = top / "shared"
-        shared.mkdir()
-        os.chown(shared, PEOPLE["ada"], GROUP_ID)
-        shared.chmod(0o2770)
         lines = {}
         for name, number in PEOPLE.items():
             (top / name).mkdir()
             groups = () if name in OUTSIDE_THE_GROUP else (GROUP_ID,)
-            lines[name] = command_line(top / name, prefix=prefix_for(number, groups=groups))
-            for owned in (lines[name].home, lines[name].cwd):
+            plain = command_line(top / name, prefix=prefix_for(number, groups=groups))
+            for owned in (plain.home, plain.cwd):
                 os.chown(owned, number, number)
-        try:
-            yield Team(command_lines=lines, shared=shared)
-        finally:
-            shutil.rmtree(top)
+            server = stack.enter_context(fork_server(prefix=plain.prefix))
+            lines[name] = WarmCommandLine(home=plain.home, cwd=plain.cwd, prefix=plain.prefix, server=server)
+        yield Team(command_lines=lines, folder=top)
 
 
 @contextmanager

@@ -14,15 +14,22 @@ import json
 import os
 import pkgutil
 import selectors
+import shlex
 import socket
+import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any, NoReturn, TextIO, cast
 
 CLOCK_VARIABLE = "BENCH_CLOCK_AHEAD_SECONDS"
+TRACER_VARIABLE = "BENCH_TRACER"
+"""The shell-quoted words of a program such as strace, which gets `-p PID` added and watches from the first step on."""
+
 OTHERS = ("sqlalchemy.dialects.sqlite", "alembic.command", "rich.progress", "rich.table", "click.testing")
 
 
@@ -155,12 +162,24 @@ def run() -> None:
     from artifactctl.cli import main as entry
     from artifactctl.cli.surroundings import Surroundings
 
-    ahead = os.environ.pop(CLOCK_VARIABLE, "")
+    ahead, tracer = os.environ.pop(CLOCK_VARIABLE, ""), os.environ.pop(TRACER_VARIABLE, "")
+    if tracer:
+        be_traced(shlex.split(tracer))
     if not ahead:
         entry.main()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     entry.program.main(obj=Surroundings(clock=ClockAhead(timedelta(seconds=float(ahead)))))
+
+
+def be_traced(words: list[str]) -> None:
+    """Start the tracer of this process and wait until it has hold of it."""
+    tracer = subprocess.Popen([*words, "-p", str(os.getpid())], stdin=subprocess.DEVNULL)
+    while "TracerPid:\t0\n" in Path("/proc/self/status").read_text(encoding="utf-8"):
+        if tracer.poll() is not None:
+            raise RuntimeError(f"{words[0]} ended at once with code {tracer.returncode}")
+        time.sleep(0.001)
+    tracer.returncode = 0  # it ends after us: nothing is left to wait for
 
 
 def leave(command: Callable[[], object]) -> NoReturn:

@@ -267,10 +267,10 @@ def _connect(machine: Machine) -> None:
 def _end(machine: Machine) -> None:
     everything = psutil.Process(machine.process.pid).children(recursive=True)
     machine.process.send_signal(signal.SIGKILL)
-    machine.process.communicate()
-    for process in everything:  # with processes of its own they have ended by now
+    for process in everything:  # with processes of its own they end with it
         with suppress(psutil.NoSuchProcess):
             process.kill()
+    machine.process.communicate()
     psutil.wait_procs(everything, timeout=_START_SECONDS)
     subprocess.run(["ip", "link", "delete", f"mach{machine.number}h"], check=False, capture_output=True)
 

@@ -10,7 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, cast
@@ -120,7 +120,7 @@ class _Server:
 
     def answer(self, what: str, words: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Do it; an iterator is answered whole."""
-        mine = {"mount": self._mount, "hold": self._hold, "let_go": self._let_go}
+        mine: dict[str, Callable[..., Any]] = {"mount": self._mount, "hold": self._hold, "let_go": self._let_go}
         found = mine[what](*words) if what in mine else getattr(self._host, what)(*words, **options)
         return list(found) if isinstance(found, Iterator) else found
 

@@ -28,7 +28,7 @@ def paused_at(point: str, cli: CommandLine, *words: Word) -> Iterator[Paused]:
     fifo.unlink(missing_ok=True)
     os.mkfifo(fifo)
     plain = CommandLine(home=cli.home, cwd=cli.cwd, prefix=cli.prefix)
-    waiting = replace(plain, extra_environment={VARIABLE: f"{point}=fifo:{fifo}"})
+    waiting = replace(plain, extra_environment={**(cli.extra_environment or {}), VARIABLE: f"{point}=fifo:{fifo}"})
     paused = Paused()
     with waiting.start(*words) as process:
         gate = _when_it_waits(fifo, process)

@@ -14,6 +14,7 @@ from artifactctl.catalog.engine import connect
 from artifactctl.catalog.reading import Reading
 from artifactctl.catalog.schema import metadata as catalog_metadata
 from artifactctl.catalog.upgrading import downgrade, upgrade
+from artifactctl.domain.accounts import Signature
 from artifactctl.shipped import shipped_dir
 from tests.bench.databases import ON_POSTGRESQL
 
@@ -26,6 +27,7 @@ NEVER_DELETED = (
     "operation",
     "lease",
     "hold",
+    "role_grant",
     "root_lease",
 )
 
@@ -181,6 +183,38 @@ def test_a_restored_catalog_that_waits_for_its_confirmation_is_not_taken_back(en
 
     with engines.writers.begin() as connection, pytest.raises(RuntimeError, match="waits for"):
         downgrade(connection, "0001")
+
+
+def test_what_was_planned_and_approved_before_there_were_roles_has_nobody_vouching_for_it(engines, noon):
+    digest, at = "d" * 64, int(noon.timestamp() * 1e6)
+    with engines.writers.begin() as connection:
+        upgrade(connection, "0003")
+        for statement in (
+            f"INSERT INTO plan VALUES ('{digest}', '{{}}', 'saved', 'ada@here', {at}, {at})",
+            f"INSERT INTO approval VALUES (1, '{digest}', 'bob@here', 'seen', {at})",
+        ):
+            connection.exec_driver_sql(statement)
+
+    with engines.writers.begin() as connection:
+        upgrade(connection)
+    with engines.readers.connect() as connection:
+        reading = Reading(connection)
+        saved, (approval,) = reading.plan(digest), reading.approvals(digest)
+
+    assert saved is not None
+    assert (saved.actor, saved.planner) == ("ada@here", None)
+    assert approval.signature == Signature(actor="bob@here")
+
+
+def test_a_catalog_in_which_roles_are_in_force_is_not_taken_back_to_where_everybody_may_do_everything(engines):
+    with engines.writers.begin() as connection:
+        upgrade(connection)
+        connection.exec_driver_sql(
+            "INSERT INTO role_grant VALUES (1, 'purge', 'account', 'ada', 'ada', 1, '', NULL, '', '')"
+        )
+
+    with engines.writers.begin() as connection, pytest.raises(RuntimeError, match="roles are in force"):
+        downgrade(connection, "0003")
 
 
 def _add_a_row(connection, table):

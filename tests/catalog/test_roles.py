@@ -15,11 +15,14 @@ from artifactctl.domain.roles import RULES, Act, Role, Subject, SubjectKind
 from artifactctl.inventory.acting import Acting
 from artifactctl.inventory.doorkeeping import Doorkeeper
 from artifactctl.inventory.granting import grant, revoke
+from tests.bench.databases import ON_SQLITE
 
 ADA = Account(login="ada", host="here", user_id=1001, groups=frozenset({"ml"}))
 BOB = Account(login="bob", host="here", user_id=1002)
 SUBJECTS = {name: Subject(kind=SubjectKind.ACCOUNT, name=name) for name in ("ada", "bob", "eve")}
 DIGEST = "d" * 64
+
+pytestmark = ON_SQLITE
 
 Open = Callable[[Account | None], Catalog]
 
@@ -60,8 +63,9 @@ ACTS: dict[Act, Callable[[Writing], object]] = {
     Act.RELEASE_HOLD: lambda writing: writing.release_hold(1, reason="over"),
     Act.BREAK_LEASE: lambda writing: writing.break_lease("lease-1", reason="gone"),
     Act.CHANGE_ROOT: lambda writing: writing.forget_root("root-1"),
+    Act.ADD_HOST: lambda writing: writing.add_host("gpu2", machine_id="m-2", address="ssh://gpu2"),
     Act.CONFIRM_CATALOG: lambda writing: writing.confirm_lineage(),
-    Act.REPLACE_CATALOG: lambda writing: writing.require(Act.REPLACE_CATALOG),
+    Act.REPLACE_CATALOG: lambda writing: writing.move("postgresql://server/team"),
     Act.CHANGE_ROLES: lambda writing: writing.grant_role(Role.PURGE, SUBJECTS["eve"], reason=""),
 }
 
@@ -182,10 +186,12 @@ def test_the_last_grant_of_all_can_be_revoked_and_everybody_may_do_everything_ag
 @pytest.mark.parametrize("owner", ["root", "owner of the file"])
 def test_whoever_owns_the_file_can_always_administer(as_: Open, location: Path, noon: Any, owner: str) -> None:
     give(as_(ADA), ADA, Role.APPLY, "bob", noon)
-    eve = Account(login="eve", host="here", user_id=0 if owner == "root" else location.stat().st_uid)
+    facts = {"root": (1004, True), "owner of the file": (location.stat().st_uid, False)}
+    user_id, is_superuser = facts[owner]
+    eve = Account(login="eve", host="here", user_id=user_id, is_superuser=is_superuser)
 
     assert len(give(as_(eve), eve, Role.PURGE, "eve", noon)) == 1
-    assert not as_(replace(eve, user_id=1003)).permission(Act.CHANGE_ROLES).is_given
+    assert not as_(replace(eve, user_id=1003, is_superuser=False)).permission(Act.CHANGE_ROLES).is_given
     assert not as_(eve).permission(Act.SET_ASIDE).is_given
 
 

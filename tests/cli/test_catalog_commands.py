@@ -5,12 +5,14 @@ import json
 import os
 import stat
 from datetime import timedelta
+from urllib.parse import quote
 
 import pytest
 
 from artifactctl.catalog import open_catalog
 from artifactctl.domain.artifacts import ArtifactKind
 from artifactctl.inventory.snapshots import open_snapshot
+from tests.bench.postgres import PASSWORD
 
 
 def payload(result):
@@ -202,3 +204,30 @@ def test_an_export_can_be_compressed_and_replaces_only_an_earlier_one(stocked):
     assert packed.startswith(b"\x28\xb5\x2f\xfd")
     assert refused.exit_code == 4
     assert file.read_bytes() == b"a shard"
+
+
+def test_a_catalog_moves_to_a_server_and_back_and_only_the_confirmed_one_acts(stocked, empty_database):
+    there = {"ARTIFACTCTL_CATALOG": empty_database}
+    unasked = stocked.run("catalog", "copy", empty_database)
+    moved = stocked.run("catalog", "copy", empty_database, "--yes", "--json")
+    late = stocked.run("hold", "add", "hs-old", "--reason", "for the paper")
+    unconfirmed = stocked.run("doctor", environment=there)
+    confirmed = stocked.run("doctor", "--repair", "--yes", "--json", environment=there)
+    epoch_there = epoch(stocked)
+    told = stocked.run("catalog", "copy", str(stocked.folder / "back.db"), "--yes", environment=there)
+    back = {"ARTIFACTCTL_CATALOG": str(stocked.folder / "back.db")}
+    stocked.run("doctor", "--repair", "--yes", environment=back)
+
+    assert unasked.exit_code == 2
+    assert (payload(moved)["epoch"], payload(moved)["confirmed"]) == (2, False)
+    assert late.exit_code == 4
+    assert "moved to postgresql://" in late.stderr
+    assert unconfirmed.exit_code == 3
+    assert confirmed.exit_code == 0, confirmed.output
+    assert (epoch_there, epoch(stocked)) == (2, 3)
+    assert "artifactctl doctor --repair" in told.stdout
+    assert "scratch/hs-old" in stocked.run("ls", environment=back).stdout
+    assert payload(stocked.run("audit", "verify", "--json", environment=back))["ok"]
+    everything = "".join(done.output for done in (unasked, moved, late, unconfirmed, confirmed, told))
+    assert PASSWORD not in everything
+    assert quote(PASSWORD, safe="") not in everything

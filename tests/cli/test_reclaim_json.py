@@ -2,7 +2,16 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.bench.command_line import CommandLine
+from tests.bench.warm_command_line import WarmCommandLine
+
+
+@pytest.fixture
+def cli(warm_cli: WarmCommandLine) -> CommandLine:
+    """The command line without its start-up time, which nothing here is about."""
+    return warm_cli
 
 
 def stocked(cli: CommandLine) -> Path:

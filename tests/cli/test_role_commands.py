@@ -51,8 +51,8 @@ def test_the_list_says_who_has_what_and_what_that_means_for_whoever_asks(team):
     told = payload(team.run_as(ADA, "role", "ls", "--json"))
 
     assert "administer  ada" in listed
-    assert "You are bob@here." in listed
-    assert "You may not make a reclaim plan (plan);" in listed
+    assert "bob@here may\n  ✗ make a reclaim plan: takes the role `plan`\n" in listed
+    assert "  ✓ grant or revoke a role\n" in team.run_as(ADA, "role", "ls").stdout
     assert {(each["role"], each["subject"], each["subject_kind"]) for each in told["roles"]} == {
         (role, "ada", "account") for role in ("administer", "apply", "plan")
     }
@@ -84,7 +84,9 @@ def test_nobody_locks_themselves_out(team):
 
 REFUSALS = {
     "release a hold": ("release", ("hold", "release", "hs-new", "--reason", "over")),
+    "make another machine known": ("administer", ("host", "add", "gpu1", "ssh://nobody.invalid")),
     "add, attest or forget a root": ("administer", ("root", "forget", "scratch", "--yes")),
+    "put a backup in the catalog's place, or move it": ("administer", ("catalog", "copy", "elsewhere.db", "--yes")),
     "grant or revoke a role": ("administer", ("role", "grant", "purge", "bob")),
 }
 
@@ -104,6 +106,7 @@ def test_a_refusal_says_who_what_and_which_role_and_is_audited(team, what):
     shown = payload(team.run("audit", "show", str(event["id"]), "--json"))
     assert (event["actor"], shown["evidence"]["missing_role"]) == ("bob@here", role)
     assert payload(team.run("audit", "verify", "--json"))["ok"] is True
+    assert not (team.volume / "elsewhere.db").exists()
 
 
 def test_adding_a_root_without_the_role_leaves_no_marker_behind(team):
@@ -140,3 +143,27 @@ def test_the_roles_are_offered_by_the_command_line(stocked):
 
     assert refused.exit_code == ExitCode.USAGE
     assert all(role.value in refused.stderr for role in Role)
+
+
+def test_on_a_server_its_own_roles_are_granted_to_and_it_can_be_told_to_withhold_the_rest(shop, catalog_database):
+    def run(*words):
+        return shop.run("role", *words, "--catalog", catalog_database)
+
+    granted = run("grant", "approve", "pg_monitor", "--yes")
+    statements = run("sql", "pg_monitor").stdout.splitlines()
+    unknown, group = run("grant", "plan", "pg_monitr"), run("grant", "plan", "group:ml")
+
+    assert granted.exit_code == 0, granted.output
+    assert "pg_monitor has the role `approve`" in granted.stdout
+    assert 'GRANT INSERT ON "approval" TO "pg_monitor";' in statements
+    assert 'GRANT INSERT ON "plan_step_use" TO "pg_monitor";' not in statements
+    assert "has no role `pg_monitr`" in unknown.stderr
+    assert "make people members of it: GRANT ml TO ada" in group.stderr
+    assert payload(run("ls", "--json"))["roles"][0]["subject_kind"] == "database_role"
+
+
+def test_a_file_cannot_be_told_to_withhold_anything(stocked):
+    refused = stocked.run("role", "sql", "ada")
+
+    assert refused.exit_code == ExitCode.USAGE
+    assert "kept by nobody who could refuse anything" in refused.stderr

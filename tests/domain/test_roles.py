@@ -20,6 +20,7 @@ from artifactctl.domain.roles import (
     permits,
     roles_of,
     subject_from,
+    subject_meant,
 )
 from artifactctl.domain.verdicts import Verdict
 
@@ -114,6 +115,15 @@ def test_a_group_and_an_account_on_one_machine_are_met_where_they_are() -> None:
     assert str(ml) == "group:ml"
     assert roles_of(granted((Role.PLAN, ml), (Role.PURGE, on_gpu1)), identity(ADA, ml)) == {Role.PLAN}
     assert roles_of(granted((Role.PLAN, ml), (Role.PURGE, on_gpu1)), identity(ADA, on_gpu1)) == {Role.PURGE}
+
+
+def test_what_a_file_granted_can_be_taken_back_after_its_catalog_moved_to_a_server() -> None:
+    ml = Subject(kind=SubjectKind.GROUP, name="ml")
+    moved = granted((Role.PURGE, ADA), (Role.PURGE, ml))
+
+    assert subject_meant("ada", moved, on_a_server=True) == ADA
+    assert subject_meant("group:ml", moved, on_a_server=True) == ml
+    assert subject_meant("bob", moved, on_a_server=True).kind is SubjectKind.DATABASE_ROLE
 
 
 @pytest.mark.parametrize("word", ["", " ", "ada ", "group:", "user:ada", "a\nb", "group:a:b"])

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+import vermin
 
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.errors import HostFailure
@@ -21,17 +22,9 @@ from artifactctl.hosts import sightings
 from artifactctl.hosts.local import LocalHost
 from artifactctl.hosts.probe import observing
 from artifactctl.hosts.probe.observing import observe_path
+from tests.bench.pythons import python_of
 
-
-def _oldest_python() -> str | None:
-    """Return a Python 3.8 that runs, where there is one: a version manager's stand-in may be there without it."""
-    found = os.environ.get("ARTIFACTCTL_OLDEST_PYTHON") or shutil.which("python3.8")
-    if found is None or subprocess.run([found, "-c", ""], capture_output=True, check=False).returncode:
-        return None
-    return found
-
-
-OLDEST_PYTHON = _oldest_python()
+OLDEST_PYTHON = python_of("3.8")
 
 
 def test_the_probe_is_written_in_python_3_8() -> None:
@@ -40,7 +33,11 @@ def test_the_probe_is_written_in_python_3_8() -> None:
 
     for file in files:
         ast.parse(file.read_text(), filename=str(file), feature_version=(3, 8))
+        oldest = vermin.detect(file.read_text())[1]  # by what it takes from the standard library
+        assert oldest is not None
+        assert oldest <= (3, 8), file.name
     assert len(files) > 20
+    assert vermin.detect("import functools; functools.cache(f)")[1] == (3, 9)  # it would notice
 
 
 def test_the_machine_names_itself() -> None:

@@ -11,7 +11,9 @@ import pytest
 from artifactctl.cli.command_table import COMMANDS
 from artifactctl.cli.main import program
 from artifactctl.domain.errors import ExitCode, UsageError
+from artifactctl.domain.roles import RULES
 from artifactctl.report.roles import acts_table
+from artifactctl.report.server_privileges import privileges_table
 from tests.bench.parsing import parse
 from tests.bench.sandbox import CHECKOUT
 from tests.house.sources import text_of
@@ -94,3 +96,14 @@ def _code_blocks() -> list[str]:
 
 def test_the_table_of_acts_and_roles_is_that_of_the_program() -> None:
     assert acts_table() in text_of("README.md")
+
+
+def test_the_commands_in_the_table_of_acts_are_there() -> None:
+    known = {" ".join(words) for words, _ in _leaves()}
+    named = {command.partition(" --")[0] for rule in RULES.values() for command in rule.commands}
+
+    assert named <= known
+
+
+def test_the_table_of_what_a_server_withholds_is_that_of_the_program() -> None:
+    assert privileges_table() in text_of("artifactctl/DESIGN.md")

@@ -2,11 +2,13 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from artifactctl.catalog import create_or_upgrade
 from artifactctl.catalog.failures import UnknownObject
+from artifactctl.domain.attestation import Attestation, Regime, clients_from
 from artifactctl.domain.errors import UsageError
 from artifactctl.inventory.failures import RootInUse, RootTaken, UnfitRoot
 from artifactctl.inventory.roots import add_root, forget_root, list_roots
@@ -14,7 +16,7 @@ from tests.artifacts import hidden_states
 from tests.inventory.ground import ACTOR, NOON, Ground
 
 
-def add(ground: Ground, path: bytes, **options: str):
+def add(ground: Ground, path: bytes, **options: Any):
     return add_root(ground.host, ground.catalog, path, now=NOON, actor=ACTOR, **options)
 
 
@@ -145,3 +147,26 @@ def test_a_root_with_a_leased_artifact_is_not_forgotten(ground: Ground) -> None:
 def test_an_unknown_root_cannot_be_forgotten(ground: Ground) -> None:
     with pytest.raises(UnknownObject):
         forget_root(ground.catalog, "nope", now=NOON, actor=ACTOR)
+
+
+def test_a_folder_that_is_added_again_with_a_statement_keeps_its_id_and_tells_of_both(ground: Ground) -> None:
+    before = ground.root
+    stated = Attestation(regime=Regime.LEASE)
+
+    again = add(ground, bytes(ground.data), attestation=stated)
+    same = add(ground, bytes(ground.data))
+
+    assert (again.root_id, again.attestation, same.attestation) == (before.root_id, "lease", "lease")
+    assert ground.actions() == ["root.add", "root.attest"]
+
+
+def test_a_list_of_machines_without_this_one_is_refused_before_anything_is_written(
+    ground: Ground, tmp_path: Path
+) -> None:
+    (tmp_path / "more").mkdir()
+    elsewhere = Attestation(regime=Regime.SOLE_CLIENTS, clients=clients_from("another-machine"))
+
+    with pytest.raises(UsageError, match="has the volume mounted as well"):
+        add(ground, bytes(tmp_path / "more"), attestation=elsewhere)
+
+    assert list((tmp_path / "more").iterdir()) == []

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from artifactctl.domain.errors import HostFailure, UsageError
-from artifactctl.hosts.local_processes import LocalProcesses, RunningProcess
+from artifactctl.hosts.local_processes import LocalProcesses
+from artifactctl.hosts.processes import RunningProcess
 from artifactctl.pausing.choosing import MayNotBePaused, choose_writer
 from artifactctl.pausing.thresholds import Step, Thresholds
 from artifactctl.pausing.watching import Watch, watch

@@ -5,6 +5,7 @@ its purge had begun, gone completely. A second repair has nothing to do.
 """
 
 import os
+import shlex
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -15,7 +16,8 @@ from typing import Any
 import pytest
 
 from artifactctl.hosts.probe.points import POINTS, VARIABLE
-from tests.bench.command_line import CommandLine, command_line
+from tests.bench.command_line import command_line
+from tests.bench.forking import TRACER_VARIABLE
 from tests.bench.site import ROOT_NAME, Picture, Site, managed_site, picture
 from tests.bench.volumes import FilesystemKind, Volume, mounted_volume
 from tests.bench.warm_command_line import ForkServer, WarmCommandLine
@@ -111,14 +113,11 @@ def test_a_kill_at_any_flush_rename_or_unlink_of_journal_or_catalog_loses_nothin
         folder = f"{act}-flush-{number}"
         name, before = prepared(site, folder, ACTS[act])
         inject = ("-e", f"trace={FLUSHES}", "-e", f"inject={FLUSHES}:signal=KILL:when={number}")
-        cold = CommandLine(
-            home=site.cli.home,
-            cwd=site.cli.cwd,
-            prefix=("strace", "--seccomp-bpf", "-f", "-qq", "-o", "/dev/null", *inject),
-        )
+        tracer = shlex.join(("strace", "-f", "-qq", "-o", "/dev/null", *inject))
 
-        died = cold(*ACTS[act].words, name)
+        died = site.cli(*ACTS[act].words, name, environment={TRACER_VARIABLE: tracer})
 
+        assert died.code in (0, -signal.SIGKILL), died
         recover_and_check(site, folder, before, begun=None)
         if died.code == 0:
             assert number > 1

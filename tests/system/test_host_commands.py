@@ -7,7 +7,10 @@ from datetime import timedelta
 import pexpect
 import pytest
 
-from tests.bench.machines import PORT, ssh_home
+from artifactctl.catalog import create_or_upgrade
+from artifactctl.domain.artifacts import Root
+from tests.bench.clocks import NOON
+from tests.bench.machines import DATA, PORT, ssh_home
 
 pytestmark = pytest.mark.system
 
@@ -218,6 +221,38 @@ def test_a_check_names_each_thing_that_is_wrong(run, machines, ssh):
     wrong = [problem["what"] for problem in checked.json()["problems"]]
     assert any("another machine" in what for what in wrong)
     assert any("Python 3.8" in what for what in wrong)
+
+
+def test_a_check_looks_for_the_markers_of_the_roots_there(run, machine):
+    run("host", "add", "gpu1", machine.address())
+    machine.inside("mkdir", "-p", DATA / "marked" / ".artifactctl", DATA / "bare")
+    machine.inside("touch", DATA / "marked" / ".artifactctl" / "root.json")
+    catalog = create_or_upgrade(run.home / "state" / "artifactctl" / "catalog.db", now=NOON)
+    with catalog.writing("ada", NOON) as writing:
+        known = writing.host("gpu1")
+        assert known is not None
+        for name in ("marked", "bare"):
+            writing.add_root(root_at(DATA / name, name, host_id=known.host_id))
+    catalog.close()
+
+    checked = run("host", "check", "gpu1", "--json")
+
+    assert checked.code == 3
+    assert {root["name"]: root["is_marked"] for root in checked.json()["roots"]} == {"marked": True, "bare": False}
+    assert [problem["what"] for problem in checked.json()["problems"]] == ["the root bare has no marker there"]
+    assert f"bare, {DATA}/bare: no marker there" in run("host", "check", "gpu1").stdout
+
+
+def root_at(path, name, *, host_id):
+    return Root(
+        root_id=f"root-{name}",
+        name=name,
+        host_id=host_id,
+        path=bytes(path),
+        filesystem_uuid="there",
+        filesystem_type="tmpfs",
+        inode=1,
+    )
 
 
 def test_a_check_of_a_machine_whose_clock_is_off_says_by_how_much(run, machine):

@@ -180,9 +180,10 @@ def test_the_look_at_a_fuse_filesystem_says_what_it_cannot_know(tmp_path: Path) 
     place = tmp_path / "silent"
     place.mkdir()
     with silent_mount(place):
-        (mount,) = [mount for mount in mounts.read() if mount.point == os.fsencode(place)]
+        table = mounts.read()
+        (mount,) = [mount for mount in table if mount.point == os.fsencode(place)]
 
-    assert [spot["kind"] for spot in blindness.of_filesystem(mount)] == [BlindSpotKind.NETWORK_FILESYSTEM]
+    assert [spot["kind"] for spot in blindness.of_filesystem(mount, table)] == [BlindSpotKind.NETWORK_FILESYSTEM]
 
 
 def test_mounts_lists_a_filesystem_once_however_often_it_is_bound(tmpfs_volume: Volume, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from artifactctl.cli.wiring import Wiring, pass_wiring
 
 @click.group(cls=Group)
 def catalog() -> None:
-    """Back the catalog up, put a backup in its place, or export what it knows."""
+    """Back the catalog up, put a backup in its place, move it, or export what it knows."""
 
 
 @catalog.command("backup")
@@ -45,6 +45,27 @@ def restore(wiring: Wiring, file: bytes) -> None:
         "catalog-restore", payload=lambda: restore_payload(done), text=lambda: ["\n".join(restore_lines(done))]
     )
     wiring.output.hint("`artifactctl doctor` shows what happened since; `artifactctl doctor --repair` confirms it")
+
+
+@catalog.command("copy", reasoned=True)
+@click.argument("url", metavar="URL")
+@pass_wiring
+def copy(wiring: Wiring, url: str) -> None:
+    """Move the whole catalog to an empty PostgreSQL database or a new file; this one takes no more changes then.
+
+    Nothing is removed below a root until `artifactctl doctor --repair` has confirmed the new catalog on its machine.
+    """
+    from artifactctl.domain.roles import Act
+    from artifactctl.inventory.catalog_copy import move_catalog
+    from artifactctl.report.catalog_copies import copy_lines, copy_payload
+
+    old = wiring.catalog
+    old.require(Act.REPLACE_CATALOG, wiring.actor, wiring.now())
+    wiring.dialogue.typed(f"Move {old.location}? It takes no more changes afterwards.", "move")
+    moved = move_catalog(wiring.host, old, url, reason=wiring.choices.reason or "", acting=wiring.acting)
+    wiring.output.answer(
+        "catalog-copy", payload=lambda: copy_payload(moved), text=lambda: ["\n".join(copy_lines(moved))]
+    )
 
 
 @catalog.command("export", formats=())

@@ -4,6 +4,7 @@ import click
 
 from artifactctl.cli.shared_options import Group
 from artifactctl.cli.wiring import Wiring, pass_wiring
+from artifactctl.domain.errors import UsageError
 from artifactctl.domain.roles import Role
 
 ROLE = click.Choice([role.value for role in Role])
@@ -49,11 +50,12 @@ def grant(wiring: Wiring, name: str, subject: str) -> None:
 @pass_wiring
 def revoke(wiring: Wiring, name: str, subject: str) -> None:
     """Take a role back. Nobody can take from themselves what they need to grant it again."""
-    from artifactctl.domain.roles import subject_from
+    from artifactctl.domain.roles import subject_meant
     from artifactctl.inventory.granting import revoke as revoke_role
     from artifactctl.report.roles import NONE_RECORDED, grant_payload
 
-    whom = subject_from(subject, on_a_server=wiring.catalog.is_on_a_server)
+    with wiring.catalog.reading() as reading:
+        whom = subject_meant(subject, reading.grants(), on_a_server=wiring.catalog.is_on_a_server)
     gone = revoke_role(wiring.catalog, Role(name), whom, reason=wiring.choices.reason or "", acting=wiring.acting)
     with wiring.catalog.reading() as reading:
         was_last = not reading.grants()
@@ -74,3 +76,29 @@ def ls(wiring: Wiring) -> None:
         grants = reading.grants()
     who = wiring.catalog.who_acts()
     wiring.output.answer("roles", payload=lambda: roles_payload(grants, who), text=lambda: roles_document(grants, who))
+
+
+@role.command("sql")
+@click.argument("subject", metavar="WHO")
+@pass_wiring
+def sql(wiring: Wiring, subject: str) -> None:
+    """Print the SQL by which the PostgreSQL server itself withholds from WHO what their roles do not cover.
+
+    Whoever owns the tables runs it, again after each change: artifactctl role sql ada | psql URL. Without it only
+    artifactctl checks roles, and any other client goes around them.
+    """
+    from artifactctl.domain.roles import subject_from
+    from artifactctl.report.server_privileges import privilege_statements
+
+    if not wiring.catalog.is_on_a_server:
+        raise UsageError(
+            "a catalog in a file is kept by nobody who could refuse anything",
+            remedy="keep it in PostgreSQL, or keep the file from whoever should not write it (chmod, chgrp)",
+        )
+    whom = subject_from(subject, on_a_server=True)
+    with wiring.catalog.reading() as reading:
+        roles = {each.role for each in reading.grants() if each.subject == whom}
+    statements = privilege_statements(whom.name, roles)
+    wiring.output.answer(
+        "role-sql", payload=lambda: {"subject": whom.name, "statements": list(statements)}, text=lambda: statements
+    )

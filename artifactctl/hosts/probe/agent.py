@@ -58,6 +58,7 @@ def _hello(digest: str) -> Dict[str, Any]:
         "interpreter": sys.executable or "",
         "process": os.getpid(),
         "user": os.geteuid(),
+        "names": sys.getfilesystemencoding().lower().replace("-", ""),
     }
 
 

@@ -10,8 +10,8 @@ from artifactctl.hosts.probe import kernel
 
 _NETWORK = "nfs nfs4 cifs smb3 smbfs ceph lustre gpfs beegfs 9p afs glusterfs ocfs2 gfs2 orangefs pvfs2 virtiofs wekafs"
 _LOCAL = (
-    "ext2 ext3 ext4 xfs btrfs tmpfs ramfs zfs f2fs bcachefs jfs reiserfs nilfs2 ntfs3 vfat exfat msdos hfsplus minix "
-    "ubifs jffs2 udf iso9660 squashfs erofs cramfs overlay"
+    "rootfs ext2 ext3 ext4 xfs btrfs tmpfs ramfs zfs f2fs bcachefs jfs reiserfs nilfs2 ntfs3 vfat exfat msdos hfsplus "
+    "minix ubifs jffs2 udf iso9660 squashfs erofs cramfs overlay"
 )
 _PSEUDO = (
     "autofs binfmt_misc bpf cgroup cgroup2 configfs cpuset debugfs devpts devtmpfs efivarfs fusectl hugetlbfs mqueue "

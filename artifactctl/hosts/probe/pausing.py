@@ -71,6 +71,11 @@ def ancestors(process: int) -> List[int]:
     return found
 
 
+def own_line() -> List[int]:
+    """Return this process and everything above it: stopping one of them would stop us."""
+    return ancestors(os.getpid())
+
+
 def may_signal(process: int) -> bool:
     """Whether this user may signal it; ProcessLookupError when it is not there."""
     try:

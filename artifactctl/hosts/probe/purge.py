@@ -37,6 +37,7 @@ def begin_purge(root: RootFolder, name: str) -> None:
             _check_purgeable(operation, folder_fd)
             operation.record("purge_intended")
             reached("begin-purge:intent-journalled")
+            root.require_lock()
             purging_name = operation.folder + places.PURGING_SUFFIX
             room.with_room(
                 root.private_fd,

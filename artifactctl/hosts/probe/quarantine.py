@@ -217,6 +217,7 @@ def _move(operation: Operation, parent_fd: int, target: bytes, holding_fd: int) 
 
 def _rename_aside(root: RootFolder, parent_fd: int, target: bytes, holding_fd: int) -> None:
     rename = renaming.rename_privately
+    root.require_lock()
     room.with_room(root.private_fd, lambda: rename(parent_fd, target, holding_fd, places.CONTENT))
 
 

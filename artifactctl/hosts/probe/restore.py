@@ -126,6 +126,7 @@ def _move(operation: Operation, holding_fd: int, place: "tuple[int, bytes]", rel
 
 def _rename_back(root: RootFolder, holding_fd: int, parent_fd: int, target: bytes) -> None:
     rename = renaming.rename_publicly
+    root.require_lock()
     room.with_room(root.private_fd, lambda: rename(holding_fd, places.CONTENT, parent_fd, target))
 
 

@@ -11,10 +11,10 @@ import os
 import stat
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Iterator, Optional, Type
+from typing import Callable, Iterator, Optional, Type
 
 from artifactctl.hosts.probe import filesystems, places
-from artifactctl.hosts.probe.failures import ProbeFailure, RootMismatch
+from artifactctl.hosts.probe.failures import LockLost, ProbeFailure, RootMismatch
 from artifactctl.hosts.probe.kernel import mount_id_of, open_beneath
 
 _DERIVED = "unknown-"  # a name that changes with every boot proves nothing
@@ -105,10 +105,14 @@ def give_to_owner(descriptor: int, folder_fd: int) -> None:
 
 
 class RootFolder:
-    """The open descriptors `root_fd`, `private_fd`, `quarantine_fd` of one root; a context manager."""
+    """The open descriptors `root_fd`, `private_fd`, `quarantine_fd` of one root; a context manager.
+
+    `still_held` tells whether the lock under which it was opened is still there; who opens it for acting sets that.
+    """
 
     def __init__(self, reference: places.RootReference) -> None:
         self.reference = reference
+        self.still_held: Callable[[], bool] = lambda: True
         self.root_fd = self.private_fd = self.quarantine_fd = -1
         try:
             self.root_fd = open_root_folder(reference.path)
@@ -141,6 +145,11 @@ class RootFolder:
             "is mounted there, or the root was copied, cloned or replaced",
             remedy="mount the original, or `artifactctl root forget` it and add this one as a root of its own",
         )
+
+    def require_lock(self) -> None:
+        """LockLost when somebody took the root over meanwhile; asked right before each rename."""
+        if not self.still_held():
+            raise LockLost(f"the lock of {printable(self.reference.path)} was lost to somebody else")
 
     def open_parent(self, relative: bytes) -> "tuple[int, bytes]":
         """Return (descriptor of the folder that holds `relative`, its name there), following no link.

@@ -17,6 +17,7 @@ from typing import Any, Dict
 from artifactctl.hosts.probe import durable, places, room
 from artifactctl.hosts.probe.failures import RootBusy
 from artifactctl.hosts.probe.rootfolder import RootFolder, printable
+from artifactctl.hosts.probe.secrecy import without_passwords
 
 LOCK_BYTES = 4096
 _ATTEMPTS = 8
@@ -32,7 +33,7 @@ class RootLock:
         self._descriptor = -1
         try:
             self._descriptor = self._acquire()
-            command = " ".join(sys.argv)[:500]
+            command = without_passwords(" ".join(sys.argv))[:500]
             text = json.dumps({"owner": self._owner, "pid": os.getpid(), "command": command})
             self._write(text.encode("ascii"))
         except BaseException:

@@ -1,4 +1,5 @@
-"""One caller's calls on this machine, under the locks it holds here. The locks die with the session.
+"""One caller's calls on this machine, under the locks it holds here. With the session the locks go, and what it has
+stopped goes on.
 
 On each root one act is carried out at a time, also when its caller has given up waiting for it.
 """
@@ -7,10 +8,10 @@ from __future__ import annotations
 
 import threading
 import uuid
-from contextlib import contextmanager
-from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Sequence, Set, Tuple
 
-from artifactctl.hosts.probe import calls, marked, places, rootfolder
+from artifactctl.hosts.probe import calls, marked, pausing, places, rootfolder
 from artifactctl.hosts.probe.calls import CALLS, Call
 from artifactctl.hosts.probe.failures import LockLost
 from artifactctl.hosts.probe.rootlock import RootLock
@@ -26,6 +27,7 @@ class Session:
         self._locks: Dict[str, RootLock] = {}
         self._held: Dict[bytes, str] = {}
         self._turns: Dict[bytes, Any] = {}
+        self._stopped: Set[Tuple[int, int]] = set()
         self._guard = threading.Lock()
 
     def run(self, name: str, arguments: Sequence[Any], options: Mapping[str, Any], hooks: Hooks) -> Any:
@@ -57,6 +59,7 @@ class Session:
             if "still_held" in call.hooks:
                 given["still_held"] = lock.still_held
             with _original(where) as folder:
+                folder.still_held = lock.still_held
                 yield folder
 
     def turn(self, path: bytes) -> Any:
@@ -113,8 +116,23 @@ class Session:
         if lock is not None:
             lock.release()
 
+    def stop_process(self, process: int, started: int) -> bool:
+        """Stop a process as `pausing.stop` does, and remember it."""
+        done = pausing.stop(process, started)
+        if done:
+            self._stopped.add((process, started))
+        return done
+
+    def resume_process(self, process: int, started: int) -> bool:
+        """Let a process go on as `pausing.resume` does."""
+        self._stopped.discard((process, started))
+        return pausing.resume(process, started)
+
     def close(self) -> None:
-        """Give up every lock; waits for acts under way."""
+        """Let go on what is still stopped and give up every lock; waits for acts under way."""
+        for process, started in list(self._stopped):
+            with suppress(PermissionError):  # it changed its user meanwhile, and whoever stopped it cannot help it now
+                self.resume_process(process, started)
         for token in list(self._locks):
             self.release(token)
 
@@ -130,6 +148,16 @@ def _original(where: Sequence[Any]) -> Iterator[rootfolder.RootFolder]:
     with rootfolder.RootFolder(places.RootReference(*where)) as folder:
         marked.require_original(folder)
         yield folder
+
+
+def stop_process(session: Session, process: int, started: int) -> bool:
+    """Stop a process; see `Session.stop_process`."""
+    return session.stop_process(process, started)
+
+
+def resume_process(session: Session, process: int, started: int) -> bool:
+    """Let a process go on; see `Session.resume_process`."""
+    return session.resume_process(process, started)
 
 
 def take_lock(session: Session, where: Sequence[Any]) -> str:

@@ -7,6 +7,7 @@ import stat
 from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from artifactctl.hosts.probe import kernel
+from artifactctl.hosts.probe.secrecy import without_passwords
 
 
 class Use(NamedTuple):
@@ -93,4 +94,4 @@ def command_of(process: Optional[int]) -> str:
                 words = line.read().strip()
     except (FileNotFoundError, ProcessLookupError, PermissionError):
         return ""
-    return words.decode("utf-8", "backslashreplace")[:200]
+    return without_passwords(words.decode("utf-8", "backslashreplace"))[:200]

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,7 @@ class SshChannel:
         self._why_lost = why_lost
         self._silence = silence
         self._put_back = b""
+        self._afterwards = ExitStack()
         self._errors = bytearray()
         self._errors_read = threading.Event()
         self._reader = threading.Thread(target=self._read_errors, name="artifactctl-ssh-stderr", daemon=True)
@@ -75,10 +76,15 @@ class SshChannel:
         except (OSError, EOFError) as error:
             raise ChannelLost(self._why_lost() or str(error)) from error
 
+    def when_closed(self, then: Callable[[], None]) -> None:
+        """Do something at `close`, once: what the session needed goes with it."""
+        self._afterwards.callback(then)
+
     def close(self) -> None:
         """End the session; the program sees the end of its input."""
-        with suppress(OSError, EOFError):  # the connection is gone, and the session with it
+        with suppress(EOFError, OSError):  # the link went first, and the session with it
             self._session.close()
+        self._afterwards.close()
 
     def said(self) -> str:
         """Return the last that the program wrote to its standard error, printable line by line."""

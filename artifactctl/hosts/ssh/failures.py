@@ -1,6 +1,6 @@
 """What can stand between here and another machine."""
 
-from artifactctl.domain.errors import HostDenied, HostFailure, HostRefused, UsageError
+from artifactctl.domain.errors import HostDenied, HostRefused, HostUnreachable, UsageError
 from artifactctl.hosts.ssh.host_keys import HostKey
 
 
@@ -12,7 +12,7 @@ class ConfigProblem(UsageError):
     """A file of the ssh configuration cannot be read or followed."""
 
 
-class Unreachable(HostFailure):
+class Unreachable(HostUnreachable):
     """No connection to the machine's ssh server came about, or it broke before anything was asked."""
 
 

@@ -36,7 +36,7 @@ def find_python(name: str) -> str:
         f"{name}=\n"
         f"for each in {' '.join(INTERPRETERS)}; do\n"
         '  command -v "$each" >/dev/null 2>&1 || continue\n'
-        f'  {name}=$("$each" -I -c {word(_QUESTION)} </dev/null 2>/dev/null)\n'
+        f'  {name}=$("$each" -I -S -c {word(_QUESTION)} </dev/null 2>/dev/null)\n'
         f'  case "${name}" in /*) break ;; *) {name}= ;; esac\n'
         "done\n"
     )
@@ -84,11 +84,9 @@ def sudo_refused(destination: Destination, said: str) -> SudoRefused:
 
 
 def _script(program: str, mark: Mark, *, sudo: bool) -> str:
-    """Return the script: the program itself prints the mark, so that it is proof of having started.
-
-    -I keeps out what the account has in its environment and folders, -X utf8 makes any bytes of a name survive.
-    """
+    """Return the script: the program itself prints the mark, so that it is proof of having started."""
     marked = f"import os; os.write(1, b'\\0{mark.first}' + b'{mark.second} \\n'); del os\n{program}"
+    # -X utf8: any bytes of a file name survive, whatever the locale there.
     # The messages of sudo are looked at, so they must not be translated.
     start = 'LC_ALL=C exec sudo -n -- "$python"' if sudo else 'exec "$python"'
     return f'{find_python("python")}[ -n "$python" ] || exit {NO_PYTHON}\n{start} -I -X utf8 -c {word(marked)}'

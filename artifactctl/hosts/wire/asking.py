@@ -2,11 +2,12 @@
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from artifactctl.hosts.calling import Unanswered
 from artifactctl.hosts.probe.calls import CALLS
-from artifactctl.hosts.probe.frames import Kind, decoded, encoded
+from artifactctl.hosts.probe.frames import Kind, WireFault, decoded, encoded
 from artifactctl.hosts.probe.reports import raised
 from artifactctl.hosts.wire.conversation import Conversation
 from artifactctl.hosts.wire.question import Message, Question
@@ -38,19 +39,19 @@ class OverWire:
             asking.ends_at = time.monotonic() + self._prompt_seconds if CALLS[name].is_prompt else None
             for kind, payload in asking.messages(should_stop):
                 if kind is Kind.PROGRESS and progress is not None:
-                    progress(*decoded(payload))
+                    progress(*asking.value(payload))
                 elif kind is Kind.ANSWER:
-                    answers.append(payload)
-        if len(answers) != 1:
-            raise Unanswered(self._conversation.machine, "its answer was empty", was_asked=True)
-        return decoded(answers[0])
+                    answers.append(asking.value(payload))
+            if len(answers) != 1:
+                raise asking.unanswered(f"{len(answers)} answers came instead of one")
+        return answers[0]
 
     def stream(self, name: str, *arguments: Any) -> Iterator[Any]:
         """Yield the items as they come; whoever takes them slowly makes the agent wait."""
         with _Asking(self._conversation, _request(name, arguments, {}, wants_progress=False)) as asking:
             for kind, payload in asking.messages(None):
                 if kind is Kind.ITEMS:
-                    yield from decoded(payload)
+                    yield from asking.value(payload)
                     asking.give_credit()
 
 
@@ -75,8 +76,9 @@ class _Asking:
 
     def __exit__(self, *_: object) -> None:
         self._conversation.forget(self._question)
-        if not self._is_over and not self._conversation.lost:
-            self._conversation.send(Kind.STOP, self._question)
+        if not self._is_over:
+            with suppress(Unanswered):  # a lost link stops the agent as well
+                self._conversation.send(Kind.STOP, self._question)
 
     def messages(self, should_stop: Callable[[], bool] | None) -> Iterator[Message]:
         """Yield what comes before the trailer; a failure is raised when the trailer has vouched for it."""
@@ -92,12 +94,12 @@ class _Asking:
                 continue
             if message.kind is None:
                 self._is_over = True
-                raise self._unanswered(message.payload.decode())
+                raise self.unanswered(message.payload.decode())
             if message.kind is Kind.TRAILER:
                 self._is_over = True
                 break
             if message.kind is Kind.FAILURE:
-                failure = raised(decoded(message.payload))
+                failure = raised(self.value(message.payload))
             else:
                 yield message
         if failure is not None:
@@ -116,7 +118,15 @@ class _Asking:
 
     def _check_time(self) -> None:
         if self.ends_at is not None and time.monotonic() >= self.ends_at:
-            raise self._unanswered("it is there, but this took too long: a filesystem there may hang")
+            raise self.unanswered("it is there, but this took too long: a filesystem there may hang")
 
-    def _unanswered(self, reason: str) -> Unanswered:
+    def value(self, payload: bytes) -> Any:
+        """Return what a message holds; Unanswered when that is nothing."""
+        try:
+            return decoded(payload)
+        except WireFault as fault:
+            raise self.unanswered(str(fault)) from fault
+
+    def unanswered(self, reason: str) -> Unanswered:
+        """Return what to raise when there is no answer after all."""
         return Unanswered(self._conversation.machine, reason, was_asked=True)

@@ -17,6 +17,7 @@ BEAT_SECONDS = 5.0
 _MISSING = re.compile(r"not found|no such file|not recognized", re.IGNORECASE)
 _PASSWORD = re.compile(r"password is required|a terminal is required", re.IGNORECASE)
 _SHOWN_CHARACTERS = 300
+_NAMES = "utf8"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +62,7 @@ def greet(channel: Channel, machine: str, manners: Manners) -> tuple[Greeting, F
 
     Returns who it is and the reader of its frames.
     """
-    if sys.getfilesystemencoding().lower().replace("-", "") != "utf8":
+    if sys.getfilesystemencoding().lower().replace("-", "") != _NAMES:
         raise UsageError(
             f"file names of {machine} cannot be kept apart under this locale", remedy="export PYTHONUTF8=1"
         )
@@ -112,6 +113,8 @@ def _hello(reader: FrameReader, channel: Channel, machine: str) -> Greeting:
     told = decoded(frame.payload)
     if not isinstance(told, dict) or (told.get("protocol"), told.get("digest")) != (PROTOCOL, packing.digest()):
         raise WireFault("another version of the probe answered than the one that was sent")
+    if told.get("names") != _NAMES:
+        raise WireFault("its Python does not keep every file name: it must be started with -X utf8")
     return Greeting(
         python=str(told.get("python")),
         interpreter=str(told.get("interpreter")),

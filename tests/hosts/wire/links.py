@@ -55,13 +55,13 @@ class BreakingChannel:
     cut: Cut
     armed: bool = False
     sent: list[Kind] = field(default_factory=list)
+    delivered: list[Kind] = field(default_factory=list)
     _came: bytearray = field(default_factory=bytearray)
-    _delivered: int = 0
 
     def read(self, at_most: int) -> bytes:
         """Return whole frames up to the cut."""
         while True:
-            if self.cut.in_frames is not None and self._delivered >= max(0.5, self.cut.in_frames):
+            if self.cut.in_frames is not None and len(self.delivered) >= max(0.5, self.cut.in_frames):
                 raise self._broken()
             piece = self.inner.read(at_most)
             if not self.armed or not piece or self.cut.in_frames is None:
@@ -77,13 +77,12 @@ class BreakingChannel:
             if Kind(frame[3]) is Kind.BEAT:
                 ready += frame
                 continue
-            if self._delivered >= cut:
+            if len(self.delivered) >= cut:
                 raise self._broken()
-            if cut - self._delivered == 0.5:
-                self._delivered += 1
+            self.delivered.append(Kind(frame[3]))
+            if cut - len(self.delivered) == -0.5:
                 return bytes(ready + frame[: len(frame) // 2])
             ready += frame
-            self._delivered += 1
         return bytes(ready)
 
     def _whole_frames(self) -> list[bytes]:

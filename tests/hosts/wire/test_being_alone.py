@@ -146,8 +146,12 @@ def has_ended(process: int) -> bool:
     """Whether it is gone, or only its parent has yet to hear of it."""
     if not is_running(process):
         return True
-    state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
-    return state == "Z"
+    return state_of(process) == "Z"
+
+
+def state_of(process: int) -> str:
+    """Return the letter that the kernel has for what it does."""
+    return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
 
 
 def test_a_purge_stops_between_two_members_when_its_asker_goes(ground: Ground) -> None:
@@ -210,3 +214,19 @@ def test_a_prompt_question_that_hangs_is_given_up_and_others_are_answered(ground
 
     assert [type(failure).__name__ for failure in failures] == ["Busy"]
     assert raised == []
+
+
+def test_a_process_that_was_stopped_there_goes_on_when_the_connection_ends() -> None:
+    with subprocess.Popen(("sleep", "60")) as writer:
+        with agent() as host:
+            seen = host.processes.find(writer.pid)
+            assert seen is not None
+            assert host.processes.stop((seen,)) == (seen,)
+            assert eventually(lambda: state_of(writer.pid) == "T")
+            assert host.greeting.process in host.processes.own_line()
+
+        resumed = eventually(lambda: state_of(writer.pid) == "S")
+        writer.kill()
+
+    assert resumed
+    assert host.lost

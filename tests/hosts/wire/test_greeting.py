@@ -1,7 +1,6 @@
 """Whatever a login shell does first, the agent is found behind it; where there is none, what came instead is said."""
 
 import os
-import shutil
 import stat
 import sys
 from pathlib import Path
@@ -14,18 +13,11 @@ from artifactctl.hosts.wire import packing
 from artifactctl.hosts.wire.bootstrap import CODE, command
 from artifactctl.hosts.wire.channel import ChannelLost
 from artifactctl.hosts.wire.greeting import Lack, Manners, NoAgent
+from tests.bench.pythons import python_of
 from tests.hosts.wire.links import BRISK, agent, pipe, shell
 
-
-def version_of(number: str) -> str | None:
-    """Return a Python of that version, where this machine has one."""
-    found = shutil.which(f"python{number}")
-    kept = sorted(Path.home().glob(f".pyenv/versions/{number}.*/bin/python"))
-    return str(kept[-1]) if kept else found
-
-
-OLD = [number for number in ("2.7", "3.6", "3.7") if version_of(number)]
-OLDEST = version_of("3.8")
+OLD = [number for number in ("2.7", "3.6", "3.7") if python_of(number)]
+OLDEST = python_of("3.8")
 
 
 def test_the_agent_says_who_it_is() -> None:
@@ -92,7 +84,7 @@ def test_where_no_agent_answers_it_is_said_what_came_instead(script: str, lack: 
 
 @pytest.mark.parametrize("number", OLD)
 def test_a_python_that_is_too_old_is_named(number: str) -> None:
-    interpreter = version_of(number)
+    interpreter = python_of(number)
     assert interpreter is not None
 
     with pytest.raises(NoAgent) as refusal:
