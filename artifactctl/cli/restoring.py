@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 from artifactctl.cli.wiring import Wiring
 
 if TYPE_CHECKING:
-    from artifactctl.inventory.catalog_restore import RootEpochs, Unpacked
+    from artifactctl.domain.ledger import KnownHost
+    from artifactctl.inventory.catalog_restore import Unpacked
+    from artifactctl.inventory.epochs import RootEpochs
     from artifactctl.reclaim.confirming import Awaiting
     from artifactctl.reclaim.workplace import Workplace
 
@@ -24,7 +26,8 @@ def confirm_replacing(wiring: Wiring, found: "Unpacked") -> None:
 
 def epochs_elsewhere(wiring: Wiring, found: "Unpacked") -> "tuple[RootEpochs, ...]":
     """Ask the roots of other machines which epoch is in charge of them; a machine that does not answer says nothing."""
-    from artifactctl.inventory.catalog_restore import RootEpochs, epochs_on_roots, machines_told
+    from artifactctl.inventory.catalog_restore import epochs_on_roots, machines_told
+    from artifactctl.inventory.epochs import RootEpochs
 
     told = {known: names for known, names in machines_told(found) if names and not wiring.here.is_machine(known)}
     answers = wiring.fleet.each(tuple(told), lambda host: epochs_on_roots(host, found))
@@ -32,6 +35,26 @@ def epochs_elsewhere(wiring: Wiring, found: "Unpacked") -> "tuple[RootEpochs, ..
         answer.value if answer.failure is None else RootEpochs(unreachable=names)
         for answer, names in zip(answers, told.values(), strict=True)
     )
+
+
+def epochs_of_others(wiring: Wiring) -> "tuple[RootEpochs, ...]":
+    """Ask the roots of the other machines of the present catalog in the same way."""
+    from artifactctl.inventory.epochs import RootEpochs, epochs_on
+
+    with wiring.catalog.reading() as reading:
+        lineage_id = reading.identity().lineage_id
+        roots = reading.roots()
+        others = [known for known in reading.hosts() if not wiring.here.is_machine(known)]
+    below = {known: [root for root in roots if root.host_id == known.host_id] for known in others}
+    asked = tuple(known for known in others if below[known])
+
+    def ask(known: "KnownHost") -> RootEpochs:
+        (answer,) = wiring.fleet.each((known,), lambda host: epochs_on(host, below[known], lineage_id))
+        if answer.failure is not None:
+            return RootEpochs(unreachable=tuple(root.name for root in below[known]))
+        return RootEpochs(epochs=tuple(answer.value[0]), unreachable=answer.value[1])
+
+    return tuple(ask(known) for known in asked)
 
 
 def confirm_catalog(wiring: Wiring, work: "Workplace") -> tuple[str, ...]:

@@ -38,7 +38,7 @@ from artifactctl.domain.roles import Act
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.acting import Acting
 from artifactctl.inventory.catalog_backup import describe_copy
-from artifactctl.inventory.epochs import epochs_on
+from artifactctl.inventory.epochs import RootEpochs, epochs_on
 from artifactctl.inventory.targets import local_roots
 
 
@@ -77,14 +77,6 @@ def unpacked(file: bytes, location: str, *, acting: Acting, doorkeeper: Doorkeep
             f"the backup {source} could not be put beside {target}: {error.strerror}",
             remedy="check that both folders can be reached and have space left",
         ) from error
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RootEpochs:
-    """The epochs of this lineage that stand in the roots of some machines, and the roots that could not say."""
-
-    epochs: tuple[int, ...] = ()
-    unreachable: tuple[str, ...] = ()
 
 
 def put_in_force(

@@ -55,6 +55,7 @@ def copy(wiring: Wiring, url: str) -> None:
 
     Nothing is removed below a root until `artifactctl doctor --repair` has confirmed the new catalog on its machine.
     """
+    from artifactctl.cli.restoring import epochs_of_others
     from artifactctl.domain.roles import Act
     from artifactctl.inventory.catalog_copy import move_catalog
     from artifactctl.report.catalog_copies import copy_lines, copy_payload
@@ -62,7 +63,8 @@ def copy(wiring: Wiring, url: str) -> None:
     old = wiring.catalog
     old.require(Act.REPLACE_CATALOG, wiring.actor, wiring.now())
     wiring.dialogue.typed(f"Move {old.location}? It takes no more changes afterwards.", "move")
-    moved = move_catalog(wiring.host, old, url, reason=wiring.choices.reason or "", acting=wiring.acting)
+    reason, elsewhere = wiring.choices.reason or "", epochs_of_others(wiring)
+    moved = move_catalog(wiring.host, old, url, reason=reason, acting=wiring.acting, elsewhere=elsewhere)
     wiring.output.answer(
         "catalog-copy", payload=lambda: copy_payload(moved), text=lambda: ["\n".join(copy_lines(moved))]
     )
