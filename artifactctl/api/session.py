@@ -78,7 +78,9 @@ class Session:
         self._host = host
         self._clock = clock
         self._actor = actor
-        self._here = working_directory
+        from artifactctl.inventory.places import Here
+
+        self._here = Here(directory=working_directory, identify=host.identify)
 
     def __enter__(self) -> "Session":
         return self
@@ -241,7 +243,7 @@ class Session:
         return Acting(actor=self._actor, host=self._host.identify().hostname, now=self._clock())
 
     def _absolute(self, path: PathLike) -> bytes:
-        return os.path.normpath(os.path.join(self._here, os.fsencode(path)))
+        return os.path.normpath(os.path.join(self._here.directory, os.fsencode(path)))
 
     def _require_future(self, until: datetime) -> None:
         if until.utcoffset() is None:

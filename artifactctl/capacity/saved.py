@@ -57,6 +57,8 @@ def capacity_plan_to_json(plan: CapacityPlan) -> dict[str, object]:
         "reclaim": [_offer(offer) for offer in plan.reclaim],
         "reservation": plan.reservation_id or None,
     }
+    if plan.host_key:
+        written |= {"host": plan.host, "machine_id": plan.machine_id, "host_key": plan.host_key}
     if not _is_utf8(plan.mount):
         written["mount_b64"] = b64encode(plan.mount).decode("ascii")
     return written
@@ -155,6 +157,9 @@ class _Reader:
             alternatives=self._each("alternatives", _Reader._read_alternative),
             reclaim=self._each("reclaim", _Reader._read_offer),
             reservation_id=self._optional("reservation", self._text) or "",
+            host=self._text("host") if "host" in self._table else "",
+            machine_id=self._text("machine_id") if "machine_id" in self._table else "",
+            host_key=self._text("host_key") if "host_key" in self._table else "",
         )
 
     def _read_alternative(self) -> Alternative:

@@ -56,7 +56,8 @@ class CapacityPlan:
     `demand_bytes` stays when finished, `peak_bytes` also holds staging; `shortfall_bytes` is what the peak lacks.
     `full_at` is when writes fail if nothing is given up (reserve and promises used up as well), None where that does
     not happen or no rate is known. `fits_from` is when the last offered bytes are free, None where nothing is offered.
-    `basis_note` says how much was measured.
+    `basis_note` says how much was measured. `host`, `machine_id` and `host_key` say on which machine the volume is
+    where that is not the one on which the plan was made.
     """
 
     verdict: Fit
@@ -85,6 +86,9 @@ class CapacityPlan:
     alternatives: tuple[Alternative, ...] = ()
     reclaim: tuple[ReclaimOffer, ...] = ()
     reservation_id: str = ""
+    host: str = ""
+    machine_id: str = ""
+    host_key: str = ""
 
     def __post_init__(self) -> None:
         if (self.verdict is Fit.FITS) != (self.peak_bytes <= self.headroom_bytes):

@@ -44,7 +44,8 @@ def carry_out_archive(wiring: Wiring, name: str, *, to: str | None, bandwidth_by
     from artifactctl.archiving.archive import archive_to_root
     from artifactctl.archiving.destination import destination_for, is_url, place_meant
     from artifactctl.archiving.source import source_of
-    from artifactctl.inventory.finding import absolute, find_artifact
+    from artifactctl.inventory.finding import find_artifact
+    from artifactctl.inventory.places import absolute
 
     url = to if to is not None and is_url(to) else None
     if url is None and codec != "raw":
@@ -52,10 +53,10 @@ def carry_out_archive(wiring: Wiring, name: str, *, to: str | None, bandwidth_by
             "a copy below a root stays as it is, so that it can be used there; --codec is for an object store",
             remedy="leave --codec out, or name a store: --to s3://bucket/prefix",
         )
-    meant = None if url is not None else place_meant(archiving_work(wiring), to, here=wiring.here)
+    meant = None if url is not None else place_meant(archiving_work(wiring), to, here=wiring.here.directory)
     with wiring.catalog.reading() as reading:
         artifact = find_artifact(reading, name, here=wiring.here)
-        typed = absolute(name, here=wiring.here)
+        typed = absolute(name, here=wiring.here.directory)
         replica = source_of(reading, artifact, wiring.host, at=typed, not_in=meant.root if meant else None)
 
     def make(work: "ArchivingWork") -> "CopyMade":
@@ -78,7 +79,7 @@ def carry_out_unarchive(wiring: Wiring, name: str, *, to: str | None, bandwidth_
     from artifactctl.inventory.targets import Target
 
     work = archiving_work(wiring)
-    meant = place_meant(work, to, here=wiring.here)
+    meant = place_meant(work, to, here=wiring.here.directory)
     with wiring.catalog.reading() as reading:
         artifact = find_artifact(reading, name, here=wiring.here)
         roots = roots_here(reading, wiring.host.identify())

@@ -34,9 +34,12 @@ SECTIONS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
             "lineage": (f"{_FOLDER}.browse:lineage", "Show what an artifact was made from and used for."),
             "du": (
                 f"{_FOLDER}.space:du",
-                "Measure catalogued and uncatalogued bytes below the roots, or below PATH.",
+                "Measure catalogued and uncatalogued bytes below the roots of every machine, or below PATH.",
             ),
-            "df": (f"{_FOLDER}.space:df", "Show volumes with reserved, quarantined and unaccounted bytes."),
+            "df": (
+                f"{_FOLDER}.space:df",
+                "Show volumes with reserved, quarantined and unaccounted bytes, on every machine that has roots.",
+            ),
         },
     ),
     (

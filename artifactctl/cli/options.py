@@ -11,6 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from artifactctl.domain.errors import UsageError
+from artifactctl.domain.places import split_host
 from artifactctl.domain.text import display_path
 
 if TYPE_CHECKING:
@@ -120,6 +121,15 @@ class BytesPath(_ParamType):
         return [CompletionItem(incomplete, type="file")]
 
 
+class MachinePath(BytesPath):
+    """A path of this machine, or `HOST:PATH` on another; stays the word that was typed until machines are known."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the word, once it can be a path."""
+        super().convert(value, param, ctx)
+        return value
+
+
 class Instant(_ParamType):
     """A point in time: `2026-11-30`, `2026-11-30T14:00Z`, or a duration away from now such as `7d`."""
 
@@ -172,6 +182,7 @@ NAME = Name()
 ARTIFACT = ArtifactName()
 HOST = HostName()
 PATH = BytesPath()
+PLACE = MachinePath()
 METRIC = Metric()
 PAST = Instant(past=True)
 FUTURE = Instant(past=False)
@@ -189,6 +200,8 @@ def climbing_problem(word: str) -> str:
     """
     if "\0" in word or ".." not in word.split("/"):
         return ""
+    if split_host(word)[0]:
+        return "what `..` leads to on another machine is not known here; give the path without `..`"
     by_text, by_kernel = os.path.realpath(os.path.abspath(word)), os.path.realpath(word)
     if by_text == by_kernel:
         return ""

@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from artifactctl.capacity.timeline import StageSpan
     from artifactctl.capacity.verdict import CapacityPlan
     from artifactctl.domain.observation import VolumeUsage
+    from artifactctl.hosts.protocol import Host
     from artifactctl.inventory.planning_capacity import PlanningWorld
     from artifactctl.inventory.tree_growth import Growth
 
 PLAN_SCHEMA_NAME = "capacity-plan"
 
 volume_option = click.option(
-    "--volume", metavar="VOLUME", help="A root name, a path, or a filesystem UUID (also ARTIFACTCTL_VOLUME)."
+    "--volume", metavar="VOLUME", help="A root name, a path, HOST:PATH, or a filesystem UUID (also ARTIFACTCTL_VOLUME)."
 )
 reserve_option = click.option("--reserve", is_flag=True, help="Promise the space to this stage, if it fits.")
 out_option = click.option("--out", type=PATH, help="Save the plan to this file, for `reclaim --for`.")
@@ -37,17 +38,15 @@ def planning_world(wiring: Wiring) -> Iterator["PlanningWorld"]:
     from artifactctl.inventory.planning_capacity import PlanningWorld
 
     with wiring.reading_if_any() as reading:
-        yield PlanningWorld(
-            host=wiring.host, here=wiring.here, now=wiring.now(), policy=policy_for(wiring), reading=reading
-        )
+        yield PlanningWorld(here=wiring.here, now=wiring.now(), policy=policy_for(wiring), reading=reading)
 
 
 def answer_plan(
-    wiring: Wiring, plan: "CapacityPlan", usage: "VolumeUsage", *, out: bytes | None, reserve: bool
+    wiring: Wiring, host: "Host", plan: "CapacityPlan", usage: "VolumeUsage", *, out: bytes | None, reserve: bool
 ) -> None:
     """Reserve, save and print the plan; end with 3 when it does not fit."""
     if reserve:
-        plan = _reserved(wiring, plan, usage)
+        plan = _reserved(wiring, host, plan, usage)
     _save(plan, out)
     _print(wiring, plan)
     _end(plan)
@@ -92,7 +91,7 @@ def read_toml(path: bytes) -> dict[str, Any]:
         raise UsageError(f"{place} cannot be read: {error}", remedy="give a TOML file with [[stage]] tables") from error
 
 
-def _reserved(wiring: Wiring, plan: "CapacityPlan", usage: "VolumeUsage") -> "CapacityPlan":
+def _reserved(wiring: Wiring, host: "Host", plan: "CapacityPlan", usage: "VolumeUsage") -> "CapacityPlan":
     from dataclasses import replace
 
     from artifactctl.inventory.reserving import reserve_for
@@ -100,7 +99,7 @@ def _reserved(wiring: Wiring, plan: "CapacityPlan", usage: "VolumeUsage") -> "Ca
     if plan.verdict != "fits":
         wiring.output.warning("nothing is reserved, since it does not fit as things are")
         return plan
-    promised = reserve_for(wiring.catalog, wiring.host, plan, usage, acting=wiring.acting)
+    promised = reserve_for(wiring.catalog, host, plan, usage, acting=wiring.acting_on(host))
     return replace(plan, reservation_id=promised.reservation_id)
 
 

@@ -8,31 +8,42 @@ from artifactctl.cli.wiring import Wiring
 from artifactctl.domain.errors import ExitCode
 
 if TYPE_CHECKING:
+    from artifactctl.domain.verdicts import Evidence
+    from artifactctl.hosts.protocol import Host
+    from artifactctl.reclaim.before_purge import PurgeForecast
     from artifactctl.reclaim.quarantined import Quarantined
-    from artifactctl.reclaim.workplace import Workplace
+    from artifactctl.report.quarantine import QuarantineEntry
 
 
-def items_to_purge(wiring: Wiring, work: "Workplace", names: Sequence[str]) -> "tuple[Quarantined, ...]":
-    """Return what the names mean, or without any what is past its grace (nothing while the clock is not trusted)."""
+def items_to_purge(wiring: Wiring, names: Sequence[str], hosts: Sequence[str]) -> "tuple[Quarantined, ...]":
+    """Return what the names mean, or without any what is past its grace (nothing while the clock is not trusted).
+
+    `hosts` limits that to what lies on these machines.
+    """
+    from artifactctl.inventory.candidates import trust_in
+    from artifactctl.inventory.machine_choice import every_machine, machine_of_root
     from artifactctl.reclaim.quarantined import expired, meant_by
 
-    with work.catalog.reading() as reading:
+    with wiring.catalog.reading() as reading:
+        wanted = every_machine(reading, here=wiring.here, only=hosts)
         if names:
-            return meant_by(reading, names, here=wiring.here, to_purge=True)
-        trusted = work.trust(reading).clock
-        if not trusted:
-            wiring.output.warning("the clock is behind what was already recorded, so nothing counts as expired")
-        return expired(reading, now=wiring.now(), clock_trusted=trusted)
+            items = meant_by(reading, names, here=wiring.here, to_purge=True)
+        else:
+            trusted = trust_in(reading, now=wiring.now()).clock
+            if not trusted:
+                wiring.output.warning("the clock is behind what was already recorded, so nothing counts as expired")
+            items = expired(reading, now=wiring.now(), clock_trusted=trusted)
+        if not hosts:
+            return items
+        return tuple(i for i in items if machine_of_root(reading, i.replica.root, here=wiring.here) in wanted)
 
 
-def show_purge(wiring: Wiring, work: "Workplace", items: "Sequence[Quarantined]") -> ExitCode:
+def show_purge(wiring: Wiring, items: "Sequence[Quarantined]") -> ExitCode:
     """Print for each item what every guard says now; 4 when nothing of it may be purged."""
     from artifactctl.domain.verdicts import may_remove
-    from artifactctl.reclaim.before_purge import forecast_purge
     from artifactctl.report.quarantine import purge_preview, purge_preview_payload
 
-    forecasts = [(item.entry, forecast_purge(work, item)) for item in items]
-    judged = [(replace(entry, freed_bytes=f.expected_freed_bytes), f.evidence) for entry, f in forecasts]
+    judged = _judged(wiring, items)
     wiring.output.answer(
         "purge-plan",
         payload=lambda: {"steps": [purge_preview_payload(entry, evidence) for entry, evidence in judged]},
@@ -44,6 +55,34 @@ def show_purge(wiring: Wiring, work: "Workplace", items: "Sequence[Quarantined]"
     )
     clear = [evidence for _, evidence in judged if may_remove(evidence)]
     return ExitCode.REFUSED if judged and not clear else ExitCode.DONE
+
+
+def _judged(wiring: Wiring, items: "Sequence[Quarantined]") -> "list[tuple[QuarantineEntry, tuple[Evidence, ...]]]":
+    """Return each item with what the guards say about it on its machine; one that does not answer permits nothing."""
+    from artifactctl.cli.quarantined import by_machine
+    from artifactctl.cli.reclaiming import workplace_of
+    from artifactctl.domain.verdicts import Evidence, Verdict
+    from artifactctl.reclaim.before_purge import forecast_purge
+
+    judged: list[tuple[QuarantineEntry, tuple[Evidence, ...]]] = []
+    parts = by_machine(wiring, items)
+    for machines, mine in parts.items():
+
+        def forecast(host: "Host", mine: "tuple[Quarantined, ...]" = mine) -> "list[PurgeForecast]":
+            work = workplace_of(wiring, host=host)
+            return [forecast_purge(work, item) for item in mine]
+
+        for answer in wiring.fleet.one_by_one(machines, forecast):
+            if answer.failure is None:
+                pairs = zip(mine, answer.value, strict=True)
+                judged += [(replace(i.entry, freed_bytes=f.expected_freed_bytes), f.evidence) for i, f in pairs]
+            elif len(parts) == 1:
+                raise answer.failure
+            else:
+                reason = f"{answer.name} cannot be asked: {answer.failure.message}"
+                silence = (Evidence(guard="confined", verdict=Verdict.UNKNOWN, reason=reason),)
+                judged += [(replace(item.entry, freed_bytes=0), silence) for item in mine]
+    return judged
 
 
 def confirm_purge(wiring: Wiring, items: "Sequence[Quarantined]") -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from artifactctl.cli.options import ARTIFACT, PATH, SIZE
+from artifactctl.cli.which_machine import host_option
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,6 +17,7 @@ class ReclaimChoices:
     """What was named, under which policy files, how much is needed, and what is given up; nothing where not said."""
 
     names: tuple[str, ...]
+    on: str
     policy: tuple[bytes, ...]
     need: int | None
     for_plan: bytes | None
@@ -27,6 +29,7 @@ class ReclaimChoices:
         words = ["artifactctl", "reclaim", *self.names]
         for option, value in (
             ("--catalog", catalog),
+            ("--host", self.on or None),
             ("--for", self.for_plan),
             *(("--policy", p) for p in self.policy),
         ):
@@ -43,6 +46,7 @@ def reclaim_options(command: Callable[..., Any]) -> Callable[..., Any]:
     def call(
         *arguments: Any,
         names: tuple[str, ...],
+        on: str,
         policy: tuple[bytes, ...],
         need: int | None,
         for_plan: bytes | None,
@@ -51,7 +55,7 @@ def reclaim_options(command: Callable[..., Any]) -> Callable[..., Any]:
         **options: Any,
     ) -> Any:
         wanted = ReclaimChoices(
-            names=names, policy=policy, need=need, for_plan=for_plan, waive=waive, purge_now=purge_now
+            names=names, on=on, policy=policy, need=need, for_plan=for_plan, waive=waive, purge_now=purge_now
         )
         return command(*arguments, wanted=wanted, **options)
 
@@ -65,6 +69,7 @@ def reclaim_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 _OPTIONS = (
     click.argument("names", nargs=-1, type=ARTIFACT, metavar="[NAME|PATH|ROOT]..."),
+    host_option,
     click.option(
         "--policy", type=PATH, multiple=True, help="Policy files for this run: a file, a folder, git:REV:PATH."
     ),

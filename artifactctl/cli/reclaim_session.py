@@ -12,6 +12,7 @@ from artifactctl.cli.policy_choice import texts_named
 from artifactctl.cli.reclaim_choices import ReclaimChoices
 from artifactctl.cli.reclaiming import Negotiation, carry_out, confirm, workplace_of
 from artifactctl.cli.saving import save_text
+from artifactctl.cli.which_machine import host_of_capacity_plan, machines_of_roots, one_machine, place_meant
 from artifactctl.cli.wiring import Wiring
 from artifactctl.domain.errors import ExitCode, Refused, UsageError
 
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
     from artifactctl.domain.artifacts import Root
     from artifactctl.domain.plans import ReclaimPlan
     from artifactctl.domain.results import OperationResult
+    from artifactctl.hosts.protocol import Host
+    from artifactctl.inventory.places import Place
     from artifactctl.reclaim.adopting import Adoption
+    from artifactctl.reclaim.wishing import Targets
     from artifactctl.reclaim.workplace import Workplace
 
 
@@ -40,7 +44,7 @@ class ReclaimSession:
     def __init__(self, wiring: Wiring, wanted: ReclaimChoices, *, waivers: tuple[str, ...], reason: str) -> None:
         self._wiring = wiring
         self._wanted = wanted
-        self._names = wanted.names
+        self._names, self._on = wanted.names, wanted.on
         self._policy = texts_named(wiring, wanted.policy)
         self._waivers, self._reason, self._purge_now = waivers, reason, wanted.purge_now
         self._stack = ExitStack()
@@ -51,14 +55,15 @@ class ReclaimSession:
         from artifactctl.reclaim.wishing import targets_of
 
         if self._wiring.catalog_if_any is None and self._names_are_paths():
-            self._adopt(self._existing_paths())
+            self._adopt([self._place(word) for word in self._names])
             return self
-        self._work = workplace_of(self._wiring, named=self._policy)
-        with self._work.catalog.reading() as reading:
-            targets = targets_of(reading, self._names, here=self._wiring.here, exists=self._existing_paths())
+        with self._wiring.catalog.reading() as reading:
+            targets = targets_of(reading, self._names, here=self._wiring.here, exists=self._exists)
         if targets.unregistered:
             self._adopt(targets.unregistered)
             return self
+        self._host = self._machine_of(targets)
+        self._work = workplace_of(self._wiring, host=self._host, named=self._policy)
         self._wish = Wish(
             chosen=targets.chosen,
             scope=targets.scope,
@@ -68,25 +73,50 @@ class ReclaimSession:
         )
         return self
 
-    def _existing_paths(self) -> tuple[bytes, ...]:
-        from artifactctl.inventory.finding import absolute
+    def _machine_of(self, targets: "Targets") -> "Host":
+        """Return the one machine of what was named; without names that of --for, of --host, or the usual one."""
+        from artifactctl.inventory.machine_choice import acting_machine
 
-        paths = (absolute(word, here=self._wiring.here) for word in self._names)
-        return tuple(path for path in paths if self._wiring.host.identity(path) is not None)
+        wiring, roots = self._wiring, targets.roots()
+        with wiring.reading_if_any() as reading:
+            if roots:
+                meant = acting_machine(reading, here=wiring.here, only=self._on) if self._on else None
+                machines = machines_of_roots(wiring, roots)
+                if self._on and machines != (meant,):
+                    raise UsageError(f"what was named is not on {self._on}", remedy="leave --host away")
+                return one_machine(wiring, machines, what="these")
+            if self._wanted.for_plan is not None and not self._on:
+                return host_of_capacity_plan(wiring, self._wanted.for_plan)
+            return wiring.fleet.reach(acting_machine(reading, here=wiring.here, only=self._on))
+
+    def _place(self, word: str) -> "Place":
+        return place_meant(self._wiring, word)
+
+    def _exists(self, place: "Place") -> bool:
+        if place.machine is None and not self._wiring.is_linux:
+            return False
+        return self._wiring.fleet.reach(place.machine).identity(place.path) is not None
 
     def _names_are_paths(self) -> bool:
-        return bool(self._names) and len(self._existing_paths()) == len(self._names)
+        return bool(self._names) and all(self._exists(self._place(word)) for word in self._names)
 
-    def _adopt(self, paths: Sequence[bytes]) -> None:
+    def _adopt(self, places: "Sequence[Place]") -> None:
         """Plan for paths that nobody registered, on a copy of the catalog: nothing is written yet."""
-        from artifactctl.cli.surroundings import home_directories
+        from artifactctl.inventory.homes import homes_of
         from artifactctl.reclaim.adopting import adopt
         from artifactctl.reclaim.preparing import Wish
 
-        if len(paths) != len(self._names):
+        if len(places) != len(self._names):
             raise UsageError("some of these are registered and some are not", remedy="reclaim them in two commands")
         wiring = self._wiring
-        adoption = adopt(wiring.host, wiring.catalog_if_any, paths, homes=home_directories(), acting=wiring.acting)
+        self._host = one_machine(wiring, tuple(dict.fromkeys(place.machine for place in places)), what="these")
+        adoption = adopt(
+            self._host,
+            wiring.catalog_if_any,
+            [place.path for place in places],
+            homes=homes_of(self._host),
+            acting=wiring.acting_on(self._host),
+        )
         self._adoption = self._stack.enter_context(adoption)
         self._work = workplace_of(wiring, catalog=self._adoption.catalog, host=self._adoption.host, named=self._policy)
         self._wish = Wish(
@@ -138,8 +168,10 @@ class ReclaimSession:
         self._wish = replace(self._wish, need_bytes=need_bytes)
 
     def _roots_on(self, filesystem_uuid: str) -> "tuple[Root, ...]":
+        from artifactctl.inventory.machines import roots_on_volume
+
         with self._work.catalog.reading() as reading:
-            roots = reading.roots_on(filesystem_uuid)
+            roots = roots_on_volume(reading, self._host.identify(), filesystem_uuid)
         if not roots:
             raise Refused(
                 "no managed root lies on the volume of that plan, so nothing there may be reclaimed",
@@ -171,7 +203,7 @@ class ReclaimSession:
     def negotiate_and_carry_out(self, *, every_guard: bool) -> None:
         """Show the plan, ask what must be asked, then do it and print what happened."""
         plan = self._plan()
-        talk = Negotiation(wiring=self._wiring, wish=self._wish)
+        talk = Negotiation(wiring=self._wiring, host=self._host, wish=self._wish)
         if not plan.steps:
             self._print_unless_json(plan, every_guard=every_guard)
             given_up = talk.ask_for_waivers(plan)
@@ -192,7 +224,7 @@ class ReclaimSession:
         reason = self._wish.waiver_reason or self._wiring.dialogue.reason("Why may it go?", then_confirmed=True)
         confirm(self._wiring, plan)
         final = self._register_and_plan_again(plan)
-        carry_out(self._wiring, lambda work: self._apply(work, final, reason=reason), named=self._policy)
+        carry_out(self._wiring, self._host, lambda work: self._apply(work, final, reason=reason), named=self._policy)
 
     def _require_roles(self, plan: "ReclaimPlan") -> None:
         """Refuse before anything is asked whoever may not do this; the engine asks again in its transactions."""
@@ -235,8 +267,8 @@ class ReclaimSession:
 
         wiring = self._wiring
         catalog = wiring.catalog_if_any or start(wiring).catalog
-        self._work = workplace_of(wiring, catalog=catalog, named=self._policy)
-        chosen = self._adoption.make_real(wiring.host, catalog, acting=wiring.acting_now())
+        self._work = workplace_of(wiring, catalog=catalog, host=self._host, named=self._policy)
+        chosen = self._adoption.make_real(self._host, catalog, acting=wiring.acting_on(self._host))
         self._wish = replace(self._wish, chosen=chosen)
         plan = self._plan()
         if not plan.steps:

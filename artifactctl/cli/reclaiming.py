@@ -31,11 +31,11 @@ def workplace_of(
     *,
     should_stop: Callable[[], bool] = lambda: False,
     catalog: "Catalog | None" = None,
-    host: "Host | None" = None,
+    host: "Host",
     named: "PolicyTexts" = (),
     policy: "Policy | None" = None,
 ) -> "Workplace":
-    """Return what the engine works with; `catalog` and `host` stand in for the real ones in a trial.
+    """Return what the engine works with on one machine; `catalog` stands in for the real one in a trial.
 
     `named` are the policy files of this run; `policy` is given where a command must work whatever the policy says.
     """
@@ -43,7 +43,8 @@ def workplace_of(
 
     return Workplace(
         catalog=catalog or wiring.catalog,
-        host=host or wiring.host,
+        host=host,
+        elsewhere=wiring.fleet.of_root,
         policy=policy or policy_for(wiring, named),
         policy_files=named,
         clients=wiring.clients,
@@ -71,7 +72,7 @@ def read_plan(path: bytes) -> "ReclaimPlan":
     return plan_from_text(text, where=shown)
 
 
-def check_plan(wiring: Wiring, plan: "ReclaimPlan", path: bytes, *, resume: bool) -> None:
+def check_plan(wiring: Wiring, host: "Host", plan: "ReclaimPlan", path: bytes, *, resume: bool) -> None:
     """Raise with the reason, and with what to type about this very file, when a plan may not be applied."""
     import os
     import shlex
@@ -81,7 +82,7 @@ def check_plan(wiring: Wiring, plan: "ReclaimPlan", path: bytes, *, resume: bool
 
     file = shlex.quote(os.fsdecode(path))
     try:
-        check_applicable(workplace_of(wiring, named=plan.policy_files), plan, resume=resume)
+        check_applicable(workplace_of(wiring, host=host, named=plan.policy_files), plan, resume=resume)
     except ApprovalMissing as missing:
         commands = (f'artifactctl approve {file} --reason "..."', f"artifactctl apply {file}")
         raise ApprovalMissing(plan, missing.reasons, able=missing.able, commands=commands) from None
@@ -89,16 +90,22 @@ def check_plan(wiring: Wiring, plan: "ReclaimPlan", path: bytes, *, resume: bool
 
 def carry_out(
     wiring: Wiring,
+    host: "Host",
     work: Callable[["Workplace"], "OperationResult"],
     *,
     named: "PolicyTexts" = (),
     policy: "Policy | None" = None,
 ) -> None:
-    """Run an operation that stops cleanly on a signal, print what it did, and leave with its exit code."""
+    """Run an operation on one machine, stopping cleanly on a signal; print what it did, leave with its exit code."""
+    with stopping() as request:
+        result = work(workplace_of(wiring, host=host, should_stop=request, named=named, policy=policy))
+    answer_operation(wiring, result)
+
+
+def answer_operation(wiring: Wiring, result: "OperationResult") -> None:
+    """Print what an operation did and leave with its exit code."""
     from artifactctl.report.operation import operation_document, operation_payload
 
-    with stopping() as request:
-        result = work(workplace_of(wiring, should_stop=request, named=named, policy=policy))
     wiring.output.answer(
         "operation", payload=lambda: operation_payload(result), text=lambda: operation_document(result)
     )
@@ -110,6 +117,7 @@ class Negotiation:
     """The dialogue before a removal: what must be given up is asked in words, one artifact at a time."""
 
     wiring: Wiring
+    host: "Host"
     wish: "Wish"
     agreed: list[str] = field(default_factory=list)
 
@@ -145,7 +153,7 @@ class Negotiation:
 
         What goes on a statement about other machines cannot be purged at once: it is not offered.
         """
-        usage = self.wiring.host.usage(plan.mount)
+        usage = self.host.usage(plan.mount)
         full = 1 - usage.available_bytes / max(usage.size_bytes, 1)
         attested = any(e.verdict is Verdict.ATTESTED for step in plan.steps for e in step.evidence)
         if plan.purge_now or attested or full < FULL_ENOUGH_TO_PURGE or not self.wiring.dialogue.has_terminal:

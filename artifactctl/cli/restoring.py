@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 from artifactctl.cli.wiring import Wiring
 
 if TYPE_CHECKING:
+    from artifactctl.domain.ledger import KnownHost
     from artifactctl.inventory.catalog_restore import Unpacked
+    from artifactctl.inventory.epochs import RootEpochs
     from artifactctl.reclaim.confirming import Awaiting
     from artifactctl.reclaim.workplace import Workplace
 
@@ -20,6 +22,39 @@ def confirm_replacing(wiring: Wiring, found: "Unpacked") -> None:
     for line in replacing_lines(present, found.backup):
         wiring.output.note(line)
     wiring.dialogue.typed(f"Put the backup in the place of {found.target}? It is kept aside.", "restore")
+
+
+def epochs_elsewhere(wiring: Wiring, found: "Unpacked") -> "tuple[RootEpochs, ...]":
+    """Ask the roots of other machines which epoch is in charge of them; a machine that does not answer says nothing."""
+    from artifactctl.inventory.catalog_restore import epochs_on_roots, machines_told
+    from artifactctl.inventory.epochs import RootEpochs
+
+    told = {known: names for known, names in machines_told(found) if names and not wiring.here.is_machine(known)}
+    answers = wiring.fleet.each(tuple(told), lambda host: epochs_on_roots(host, found))
+    return tuple(
+        answer.value if answer.failure is None else RootEpochs(unreachable=names)
+        for answer, names in zip(answers, told.values(), strict=True)
+    )
+
+
+def epochs_of_others(wiring: Wiring) -> "tuple[RootEpochs, ...]":
+    """Ask the roots of the other machines of the present catalog in the same way."""
+    from artifactctl.inventory.epochs import RootEpochs, epochs_on
+
+    with wiring.catalog.reading() as reading:
+        lineage_id = reading.identity().lineage_id
+        roots = reading.roots()
+        others = [known for known in reading.hosts() if not wiring.here.is_machine(known)]
+    below = {known: [root for root in roots if root.host_id == known.host_id] for known in others}
+    asked = tuple(known for known in others if below[known])
+
+    def ask(known: "KnownHost") -> RootEpochs:
+        (answer,) = wiring.fleet.each((known,), lambda host: epochs_on(host, below[known], lineage_id))
+        if answer.failure is not None:
+            return RootEpochs(unreachable=tuple(root.name for root in below[known]))
+        return RootEpochs(epochs=tuple(answer.value[0]), unreachable=answer.value[1])
+
+    return tuple(ask(known) for known in asked)
 
 
 def confirm_catalog(wiring: Wiring, work: "Workplace") -> tuple[str, ...]:

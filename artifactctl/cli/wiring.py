@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, update_wrapper
 from typing import TYPE_CHECKING, Any
@@ -21,10 +22,13 @@ if TYPE_CHECKING:
     from artifactctl.configuration.location import CatalogLocation
     from artifactctl.configuration.settings import Settings
     from artifactctl.domain.accounts import Account
+    from artifactctl.domain.identity import HostIdentity
     from artifactctl.hosts.protocol import Host
     from artifactctl.inventory.acting import Acting
     from artifactctl.inventory.clients import Clients
     from artifactctl.inventory.doorkeeping import Doorkeeper
+    from artifactctl.inventory.fleet import Fleet
+    from artifactctl.inventory.places import Here
 
 
 class Wiring:
@@ -103,20 +107,29 @@ class Wiring:
 
     def closing(self, catalog: "Catalog") -> "Catalog":
         """Close the catalog when the command ends; what it changed is noted in the roots before."""
+        self.fleet  # noqa: B018 - made first, so that it is let go last: the roots are told through it
         self._on_close(lambda: self._close(catalog))
         return catalog
 
     def _close(self, catalog: "Catalog") -> None:
+        """Tell the roots of this machine, and of those the command reached anyway: nobody waits for the others."""
         from artifactctl.inventory.catalog_heads import note_heads
 
         try:
             if catalog.has_written:
-                for problem in note_heads(catalog, self.host):
+                hosts = (*self._own_if_it_has_roots(catalog), *self.fleet.reached())
+                for problem in [problem for host in hosts for problem in note_heads(catalog, host)]:
                     self.output.warning(problem)
         except ArtifactctlError as failure:  # the command is done: this must not take its place
             self.output.warning(f"the roots were not told how far the catalog is: {failure.message}")
         finally:
             catalog.close()
+
+    def _own_if_it_has_roots(self, catalog: "Catalog") -> "tuple[Host, ...]":
+        from artifactctl.inventory.machine_choice import machines_of
+
+        with catalog.reading() as reading:
+            return (self.host,) if None in machines_of(reading, reading.roots(), here=self.here) else ()
 
     @contextmanager
     def reading_if_any(self) -> Iterator["Reading | None"]:
@@ -137,27 +150,80 @@ class Wiring:
         """Who acts, where, and this very instant, for commands that last."""
         from artifactctl.inventory.acting import Acting
 
-        return Acting(actor=self.actor, host=self.host.identify().hostname, now=self.now())
+        return Acting(actor=self.actor, host=self.identity.hostname, now=self.now())
+
+    def acting_on(self, host: "Host") -> "Acting":
+        """Who acts now, on that machine."""
+        return replace(self.acting_now(), host=host.identify().hostname)
+
+    @cached_property
+    def here(self) -> "Here":
+        """The working directory, from which relative paths start, and this machine."""
+        from artifactctl.inventory.places import Here
+
+        return Here(directory=os.fsencode(self.surroundings.working_directory), identify=lambda: self.identity)
+
+    @cached_property
+    def identity(self) -> "HostIdentity":
+        """Who this machine is. Where it is no Linux machine, nothing of it is touched to know that."""
+        if self.is_linux:
+            return self.host.identify()
+        from artifactctl.configuration.account import stand_in_machine_id
+        from artifactctl.domain.identity import HostIdentity
+
+        machine_id = stand_in_machine_id(self.surroundings.environment)
+        return HostIdentity(machine_id=machine_id, hostname=os.uname().nodename, boot_id="")
 
     @property
-    def here(self) -> bytes:
-        """The working directory, from which relative paths start."""
-        return os.fsencode(self.surroundings.working_directory)
+    def is_linux(self) -> bool:
+        """Whether artifacts can be on this machine at all."""
+        return self.surroundings.platform.startswith("linux")
 
     @cached_property
     def host(self) -> "Host":
-        """This machine."""
+        """This machine; UsageError where nothing can be managed on it."""
+        if not self.is_linux:
+            raise UsageError(
+                f"artifactctl looks at Linux machines, and this one runs {self.surroundings.platform}",
+                remedy="name another machine: `artifactctl host add NAME ssh://...`, then NAME:PATH or --host NAME",
+            )
         return self.surroundings.make_host(self.surroundings.environment)
 
     @cached_property
+    def fleet(self) -> "Fleet":
+        """The machines of this command."""
+        from artifactctl.inventory.fleet import Fleet
+
+        around = self.surroundings
+        fleet = Fleet(
+            here=self.here,
+            own=lambda: self.host,
+            connect=lambda known: around.connect(known, around.environment),
+            clock=self.now,
+            say=self.output.warning,
+        )
+        self._on_close(fleet.close)
+        return fleet
+
+    @cached_property
     def clients(self) -> "Clients":
-        """The other machines that mount volumes of this one."""
-        from artifactctl.inventory.clients import DEADLINE_SECONDS, Clients, from_table
+        """The machines that mount volumes of the one that is worked on, by their names in the catalog."""
+        from artifactctl.inventory.clients import DEADLINE_SECONDS, Clients
 
         around = self.surroundings
         return Clients(
-            connect=around.other_host or from_table({}), deadline_seconds=around.other_host_seconds or DEADLINE_SECONDS
+            connect=around.other_host or self._machine_called,
+            deadline_seconds=around.other_host_seconds or DEADLINE_SECONDS,
         )
+
+    def _machine_called(self, name: str) -> "Host":
+        from artifactctl.inventory.clients import unknown_machine
+
+        with self.reading_if_any() as reading:
+            known = None if reading is None else reading.host(name)
+        if known is None:
+            raise unknown_machine(name)
+        return self.fleet.reach(known)
 
     @cached_property
     def actor(self) -> str:
@@ -167,7 +233,7 @@ class Wiring:
     @cached_property
     def account(self) -> "Account":
         """The account that acts."""
-        return self.surroundings.ask_account(self.surroundings.environment, self.host.identify().hostname)
+        return self.surroundings.ask_account(self.surroundings.environment, self.identity.hostname)
 
     @cached_property
     def doorkeeper(self) -> "Doorkeeper":

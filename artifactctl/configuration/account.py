@@ -78,11 +78,23 @@ def _told(name: str) -> str:
         return ""
 
 
+def kept_machine_id(environment: Mapping[str, str]) -> str:
+    """Return the machine id of our own that was drawn earlier, "" where none was or the system has one."""
+    if _SYSTEM_MACHINE_ID.is_file() and _SYSTEM_MACHINE_ID.stat().st_size > 0:
+        return ""
+    kept = _kept_file(environment)
+    return kept.read_text(encoding="ascii").strip() if kept.is_file() else ""
+
+
+def _kept_file(environment: Mapping[str, str]) -> Path:
+    return Path(state_folder(environment)) / "machine-id"
+
+
 def stand_in_machine_id(environment: Mapping[str, str]) -> str:
     """Return a machine id of our own where the system has none (fresh images, some containers), drawn once."""
     if _SYSTEM_MACHINE_ID.is_file() and _SYSTEM_MACHINE_ID.stat().st_size > 0:
         return ""
-    kept = Path(state_folder(environment)) / "machine-id"
+    kept = _kept_file(environment)
     if kept.is_file():
         return kept.read_text(encoding="ascii").strip()
     kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

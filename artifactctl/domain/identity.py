@@ -14,13 +14,27 @@ QUARANTINE_BESIDE = b".artifactctl-quarantine-"
 """How the name of a folder begins in which something was set aside beside its old place."""
 
 
+QUARANTINED_CONTENT = b"content"
+"""The name by which what was set aside lies in its operation's folder."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostIdentity:
-    """A machine. `machine_id` is /etc/machine-id (or a generated stand-in kept in the catalog's state folder)."""
+    """A machine. `machine_id` is /etc/machine-id (or a generated stand-in kept in the catalog's state folder).
+
+    `host_key` is the fingerprint of the key by which a machine elsewhere proved who it is, "" for the one that the
+    program runs on. Both together identify it: images are copied with their machine id.
+    """
 
     machine_id: str
     hostname: str
     boot_id: str
+    host_key: str = ""
+
+    @property
+    def elsewhere(self) -> str:
+        """What stands before its paths for people: its name, "" for the machine that the program runs on."""
+        return self.hostname if self.host_key else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

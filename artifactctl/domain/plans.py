@@ -134,7 +134,8 @@ class ReclaimPlan:
 
     `policy_files` are name and text of the policy files that were named for this run alone (`--policy`): with the
     configured policy below them they give `policy_digest` again. `needs_approval` says why somebody other than `actor`
-    must approve it; () when nobody must. It is asked again when the plan is applied.
+    must approve it; () when nobody must. It is asked again when the plan is applied. `host_key` is "" for a plan that
+    was made on its machine itself.
     """
 
     catalog_id: str
@@ -157,11 +158,17 @@ class ReclaimPlan:
     created_at: datetime
     expires_at: datetime
     available_before_bytes: int
+    host_key: str = ""
 
     @property
     def digest(self) -> str:
         """SHA-256 in hex over the canonical form of what would be done."""
         return hashlib.sha256(canonical_json(self._binding()).encode("ascii")).hexdigest()
+
+    @property
+    def elsewhere(self) -> str:
+        """What stands before its paths for people: its machine, "" where it was made on that itself."""
+        return self.hostname if self.host_key else ""
 
     @property
     def expected_freed_bytes(self) -> int:
@@ -182,6 +189,7 @@ class ReclaimPlan:
         return {
             "catalog_id": self.catalog_id,
             "machine_id": self.machine_id,
+            **({"host_key": self.host_key} if self.host_key else {}),  # plans without one keep the digest they had
             "policy_digest": self.policy_digest,
             "waivers": sorted(self.waivers),
             "waiver_reason": self.waiver_reason,

@@ -17,6 +17,11 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(map(_escaped, text))
 
 
+def shown_path(machine: str, path: bytes) -> str:
+    """Return a path for people as they would type it: with its machine in front unless that is "", this one."""
+    return f"{printable(machine)}:{display_path(path)}" if machine else display_path(path)
+
+
 def shell_word(path: bytes) -> str:
     """Return the path as one word that can be pasted into bash or zsh."""
     text = path.decode("utf-8", "surrogateescape")

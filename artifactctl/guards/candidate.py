@@ -100,7 +100,8 @@ class Candidate:
     """One replica with everything the catalog says that could keep it.
 
     `leases`, `holds` and `reservations` are those on the artifact itself, on an artifact whose path lies above, and on
-    one whose path lies below. `other_copies` are other live replicas verified since their last change.
+    one whose path lies below. `other_copies` are other live replicas verified since their last change;
+    `doubted_copies` say why others that were verified once prove nothing now (their machine does not answer).
     `archives` are verified copies in object stores that were seen there just now, `archive_doubt` says why one that
     there should be does not count. `rebuilt_from_this` are artifacts without a live copy that would need this one to be
     built again.
@@ -135,6 +136,7 @@ class Candidate:
     archive_doubt: str = ""
     required_successor: RequireSuccessor | None = None
     required_copies: int = 0
+    doubted_copies: tuple[str, ...] = ()
     lineage_trusted: bool = True
     clock_trusted: bool = True
     statement: Statement | None = None

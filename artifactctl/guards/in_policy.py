@@ -28,7 +28,8 @@ class InPolicy:
             wanted = counted(candidate.required_copies, "verified copy", "verified copies")
             return self._blocked(
                 candidate,
-                f"the rule `{candidate.offered_by}` wants {wanted} to be left, and there would be {left}",
+                f"the rule `{candidate.offered_by}` wants {wanted} to be left, and there would be {left}"
+                + "".join(f"; {doubt}" for doubt in candidate.doubted_copies[:1]),
             )
         return self._clear(f"offered by the rule `{candidate.offered_by}`", ("rule", candidate.offered_by))
 

@@ -60,7 +60,7 @@ def _why_it_needs(item: Dependent) -> str:
     if item.held:
         return "was built from it and is held"
     if item.doubt:
-        return f"was built from it and may be changing: {item.doubt}"
+        return f"was built from it and is no proof now: {item.doubt}"
     if not item.verified:
         return "was built from it and has not been verified since its last change"
     return ""

@@ -16,8 +16,8 @@ class Recoverable:
 
     Clear when another verified copy exists; or its recipe is recorded and every input lives and is in no plan with it;
     or a complete, verified successor exists and nothing was written into the candidate since that was recorded. What
-    somebody could be writing to right now is none of these. Blocks as well when something already removed could be
-    rebuilt only from this one (I8), unless its verified successor stays.
+    somebody could be writing to right now, or nobody can look at, is none of these. Blocks as well when something
+    already removed could be rebuilt only from this one (I8), unless its verified successor stays.
     """
 
     name: ClassVar[str] = "recoverable"
@@ -45,7 +45,11 @@ class Recoverable:
         if recipe is not None and recipe.complete and all(i.living and not i.in_same_plan for i in recipe.inputs):
             names = first_of([item.name for item in recipe.inputs])
             return self._clear(f"can be built again from {names}", ("inputs", names))
-        return self._blocked(self._why_not(candidate, new_content), ("recoverable", "no"))
+        return self._blocked(
+            self._why_not(candidate, new_content),
+            ("recoverable", "no"),
+            verdict=Verdict.UNKNOWN if candidate.doubted_copies else Verdict.BLOCKED,
+        )
 
     def _why_not(self, candidate: Candidate, new_content: str) -> str:
         reasons = [*_about_successor(candidate.successor, new_content), *_about_recipe(candidate.recipe)]
@@ -54,10 +58,10 @@ class Recoverable:
     def _clear(self, reason: str, fact: tuple[str, str]) -> Evidence:
         return Evidence(guard=self.name, verdict=Verdict.CLEAR, reason=reason, facts=(fact,))
 
-    def _blocked(self, reason: str, fact: tuple[str, str]) -> Evidence:
+    def _blocked(self, reason: str, fact: tuple[str, str], *, verdict: Verdict = Verdict.BLOCKED) -> Evidence:
         return Evidence(
             guard=self.name,
-            verdict=Verdict.BLOCKED,
+            verdict=verdict,
             reason=reason,
             facts=(fact,),
             remedy='record its inputs with `artifactctl link`, or give it up: `--waive recoverable --reason "..."`',
@@ -73,6 +77,8 @@ def _about_copies(candidate: Candidate) -> str:
     others: tuple[Replica | ArchiveCopy, ...] = (*candidate.other_copies, *candidate.archives)
     if others:
         return f"it was written to after the copy {_where(others[0])} was verified"
+    if candidate.doubted_copies:
+        return f"whether another copy is left is not known: {candidate.doubted_copies[0]}"
     return candidate.archive_doubt or "no other verified copy"
 
 
@@ -85,7 +91,7 @@ def _about_successor(successor: Successor | None, new_content: str) -> Iterator[
     elif not successor.living:
         yield f"its successor {successor.name} is gone"
     elif successor.doubt:
-        yield f"its successor {successor.name} may be changing: {successor.doubt}"
+        yield f"its successor {successor.name} is no proof now: {successor.doubt}"
     elif not successor.verified:
         yield f"its successor {successor.name} has not been verified since its last change"
     else:
@@ -104,7 +110,7 @@ def _about_recipe(recipe: Recipe | None) -> Iterator[str]:
     together = [i.name for i in recipe.inputs if i.living and i.in_same_plan]
     changing = [i for i in recipe.inputs if not i.living and i.doubt]
     if changing:
-        yield f"its input {changing[0].name} may be changing: {changing[0].doubt}"
+        yield f"its input {changing[0].name} is no proof now: {changing[0].doubt}"
     elif lost:
         yield f"its input {first_of(lost)} is gone, or not as the catalog knows it"
     if together:

@@ -33,7 +33,7 @@ class SuccessorVerified:
         if staying:
             first, doubt = staying[0].name, staying[0].doubt
             if doubt:
-                return self._blocked(f"its successor {first} may be changing: {doubt}", f"artifactctl verify {first}")
+                return self._blocked(f"its successor {first} is no proof now: {doubt}", f"artifactctl verify {first}")
             return self._blocked(
                 f"its successor {first} has not been verified since its last change", f"artifactctl verify {first}"
             )

@@ -11,6 +11,7 @@ from artifactctl.domain.audit import AuditAction, AuditEvent
 from artifactctl.domain.errors import UsageError
 from artifactctl.domain.suggestions import did_you_mean
 from artifactctl.inventory.finding import find_artifact
+from artifactctl.inventory.places import Here
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +30,7 @@ class AuditQuestion:
     path: bytes | None = None
 
 
-def matching_events(reading: Reading, question: AuditQuestion, *, here: bytes) -> Iterator[AuditEvent]:
+def matching_events(reading: Reading, question: AuditQuestion, *, here: Here) -> Iterator[AuditEvent]:
     """Yield the events, oldest first; an artifact or action that never existed is an error, not silence."""
     _require_known(reading, question.action)
     name = question.artifact

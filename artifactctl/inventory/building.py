@@ -17,6 +17,7 @@ from artifactctl.inventory.failures import NothingThere
 from artifactctl.inventory.known import ANNOUNCED
 from artifactctl.inventory.naming import name_of
 from artifactctl.inventory.outcomes import Progress
+from artifactctl.inventory.places import NOWHERE, Here
 from artifactctl.inventory.recording import CatalogRecorder
 from artifactctl.inventory.registering import (
     Statement,
@@ -38,7 +39,7 @@ def announce(
     *,
     now: datetime,
     actor: str,
-    here: bytes = b"/",
+    here: Here = NOWHERE,
 ) -> Artifact:
     """Catalog the existing folder or file at `path` as being written; PathTaken when something lives there already."""
     target = target_for(host, catalog, path)

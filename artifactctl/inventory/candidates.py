@@ -116,6 +116,7 @@ def candidate_for(
         other_copies=tuple(r for r in artifact.replicas if r.replica_id != replica.replica_id and fresh.is_verified(r)),
         archives=tuple(copy for copy in archives if copy.archive_id in fresh.archives),
         archive_doubt=doubts[0] if doubts else "",
+        doubted_copies=fresh.doubted(r for r in artifact.replicas if r.replica_id != replica.replica_id),
         rebuilt_from_this=removed_children_of(reading, artifact, fresh=fresh),
         required_successor=None if choice.named else ruling.required_successor,
         required_copies=0 if choice.named or rule is None else copies_wanted_by(rule),

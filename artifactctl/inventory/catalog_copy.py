@@ -10,6 +10,8 @@ no root obeys. The roots' markers name the old epoch until a person confirms the
 `artifactctl doctor --repair`: so each root has one catalog in charge of it at any time.
 """
 
+from collections.abc import Sequence
+
 from artifactctl import audit
 from artifactctl.audit.schema import metadata as audit_metadata
 from artifactctl.catalog import Catalog
@@ -21,12 +23,23 @@ from artifactctl.domain.errors import CheckFailed, UsageError
 from artifactctl.domain.roles import Act
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.acting import Acting
-from artifactctl.inventory.epochs import epochs_on
+from artifactctl.inventory.epochs import RootEpochs, epochs_on
 from artifactctl.inventory.targets import local_roots
 
 
-def move_catalog(host: Host, catalog: Catalog, location: str, *, reason: str, acting: Acting) -> CatalogCopy:
-    """Carry out steps 1 to 3; takes a role. TargetTaken when the target holds anything, Busy when somebody writes."""
+def move_catalog(
+    host: Host,
+    catalog: Catalog,
+    location: str,
+    *,
+    reason: str,
+    acting: Acting,
+    elsewhere: Sequence[RootEpochs] = (),
+) -> CatalogCopy:
+    """Carry out steps 1 to 3; takes a role. TargetTaken when the target holds anything, Busy when somebody writes.
+
+    `elsewhere` is what the roots of other machines say.
+    """
     shown = parse_location(location).shown
     if shown == catalog.location:
         raise UsageError(f"{shown} is the catalog itself", remedy="name an empty database or a new file")
@@ -35,7 +48,7 @@ def move_catalog(host: Host, catalog: Catalog, location: str, *, reason: str, ac
         keep_waiting(moving)
         before = moving.identity()
         epochs, unreachable = epochs_on(host, local_roots(host, moving), before.lineage_id)
-        epoch = max((before.epoch, *epochs)) + 1
+        epoch = max((before.epoch, *epochs, *(epoch for each in elsewhere for epoch in each.epochs))) + 1
         said = acting.entry(AuditAction.CATALOG_MOVE, reason=reason, evidence={"to": shown, "epoch": epoch})
         audit.append(moving.connection, said)
         with filled(moving, location, also=audit_metadata.sorted_tables, actor=acting.actor, now=acting.now) as there:
@@ -59,5 +72,5 @@ def move_catalog(host: Host, catalog: Catalog, location: str, *, reason: str, ac
         rows=there.counts,
         audit_events=proof.events,
         audit_head=proof.head,
-        unreachable_roots=unreachable,
+        unreachable_roots=(*unreachable, *(name for each in elsewhere for name in each.unreachable)),
     )

@@ -11,7 +11,7 @@ markers name an older epoch, until a person confirms it (`reclaim.confirming`).
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,11 +33,12 @@ from artifactctl.domain.artifacts import Root
 from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.backups import CatalogBackup, CatalogRestore, PresentCatalog
 from artifactctl.domain.errors import Busy, UsageError
+from artifactctl.domain.ledger import KnownHost
 from artifactctl.domain.roles import Act
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.acting import Acting
 from artifactctl.inventory.catalog_backup import describe_copy
-from artifactctl.inventory.epochs import epochs_on
+from artifactctl.inventory.epochs import RootEpochs, epochs_on
 from artifactctl.inventory.targets import local_roots
 
 
@@ -78,10 +79,15 @@ def unpacked(file: bytes, location: str, *, acting: Acting, doorkeeper: Doorkeep
         ) from error
 
 
-def put_in_force(host: Host, found: Unpacked, *, reason: str, acting: Acting) -> CatalogRestore:
-    """Steps 2 to 4. Busy when somebody wrote to the present catalog meanwhile, or has an unreadable one open."""
-    epochs, unreachable = _epochs_on_roots(host, found)
-    known = [found.backup.identity.epoch, *epochs]
+def put_in_force(
+    host: Host, found: Unpacked, *, reason: str, acting: Acting, elsewhere: Sequence[RootEpochs] = ()
+) -> CatalogRestore:
+    """Steps 2 to 4; `elsewhere` is what the roots of other machines say.
+
+    Busy when somebody wrote to the present catalog meanwhile, or has an unreadable one open.
+    """
+    told = (epochs_on_roots(host, found), *elsewhere)
+    known = [found.backup.identity.epoch, *(epoch for each in told for epoch in each.epochs)]
     if found.present is not None and found.present.identity is not None:
         known.append(found.present.identity.epoch)
     epoch = max(known) + 1
@@ -105,7 +111,7 @@ def put_in_force(host: Host, found: Unpacked, *, reason: str, acting: Acting) ->
         replaced=found.present,
         kept_at=None if aside is None else os.fsencode(aside),
         epoch=epoch,
-        unreachable_roots=unreachable,
+        unreachable_roots=tuple(sorted(name for each in told for name in each.unreachable)),
     )
 
 
@@ -137,16 +143,30 @@ def _compare(catalog: Catalog, copy: Path, target: Path, *, acting: Acting) -> P
         )
 
 
-def _epochs_on_roots(host: Host, found: Unpacked) -> tuple[list[int], tuple[str, ...]]:
-    """Return the epochs in the markers of this lineage, and the roots whose marker could not be read."""
+def machines_told(found: Unpacked) -> tuple[tuple[KnownHost, tuple[str, ...]], ...]:
+    """Return the machines that the backup or the present catalog knows, with the names of their roots."""
+    machines: dict[tuple[str, str], tuple[KnownHost, tuple[str, ...]]] = {}
+    for place in _readable(found):
+        with reading_copy(place) as reading:
+            for known in reading.hosts():
+                names = tuple(root.name for root in reading.roots() if root.host_id == known.host_id)
+                machines[known.machine_id, known.host_key] = (known, names)
+    return tuple(machines.values())
+
+
+def _readable(found: Unpacked) -> list[Path]:
+    is_readable = found.present is not None and found.present.identity is not None
+    return [found.copy, *([found.target] if is_readable else [])]
+
+
+def epochs_on_roots(host: Host, found: Unpacked) -> RootEpochs:
+    """Return the epochs in the markers of this lineage on a machine, and the roots whose marker could not be read."""
     roots: dict[str, Root] = {}
-    readable = [found.copy]
-    if found.present is not None and found.present.identity is not None:
-        readable.append(found.target)
-    for place in readable:
+    for place in _readable(found):
         with reading_copy(place) as reading:
             roots.update({root.root_id: root for root in local_roots(host, reading)})
-    return epochs_on(host, roots.values(), found.backup.identity.lineage_id)
+    epochs, unreachable = epochs_on(host, roots.values(), found.backup.identity.lineage_id)
+    return RootEpochs(epochs=tuple(epochs), unreachable=tuple(unreachable))
 
 
 def _keep_aside(host: Host, target: Path, aside: Path, present: PresentCatalog) -> None:

@@ -4,33 +4,39 @@ import posixpath
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from artifactctl.catalog.failures import UnknownObject
 from artifactctl.catalog.reading import Reading
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, Root
+from artifactctl.domain.identity import HostIdentity
 from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Host, Listing
 from artifactctl.inventory.finding import roots_above
+from artifactctl.inventory.machines import roots_here
 from artifactctl.report.disk_usage import DiskUsage, Share, Uncatalogued
+
+if TYPE_CHECKING:
+    from artifactctl.hosts.ssh.coreutils import TreeSize
 
 _AT_ITS_PATH = (ReplicaState.LIVE, ReplicaState.BUILDING, ReplicaState.ARCHIVING, ReplicaState.RESTORING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class MeasuredPlace:
     """One path to measure and the root it is in."""
 
     root: Root
     path: bytes
 
 
-def places_of(reading: Reading, path: bytes | None, *, host_id: int | None) -> tuple[Place, ...]:
-    """Return the roots of this machine, or the one path when it lies in a root; UnknownObject when it does not."""
-    roots = [root for root in reading.roots() if root.host_id == host_id]
+def measured_places(reading: Reading, path: bytes | None, *, identity: HostIdentity) -> tuple[MeasuredPlace, ...]:
+    """Return the roots of a machine, or the one path when it lies in a root; UnknownObject when it does not."""
+    roots = roots_here(reading, identity)
     if path is None:
-        return tuple(Place(root=root, path=root.path) for root in roots)
-    exact = [Place(root=root, path=path) for root in roots if root.path == path]
-    inside = [Place(root=root, path=path) for root, _ in roots_above(roots, path)]
+        return tuple(MeasuredPlace(root=root, path=root.path) for root in roots)
+    exact = [MeasuredPlace(root=root, path=path) for root in roots if root.path == path]
+    inside = [MeasuredPlace(root=root, path=path) for root, _ in roots_above(roots, path)]
     if not exact and not inside:
         raise UnknownObject(
             f"{display_path(path)} lies below no root", remedy="`artifactctl root add PATH` makes it or its folder one"
@@ -39,15 +45,34 @@ def places_of(reading: Reading, path: bytes | None, *, host_id: int | None) -> t
 
 
 def measure_place(
-    host: Host, place: Place, artifacts: Iterable[Artifact], *, advance: Callable[[int], None]
+    host: Host, place: MeasuredPlace, artifacts: Iterable[Artifact], *, advance: Callable[[int], None]
 ) -> DiskUsage:
-    """Return the bytes below the place by kind and state; `advance` is told how many entries were seen."""
+    """Return the bytes below the place by kind and state; `advance` is told how many entries were seen.
+
+    A machine without Python only tells how much it is: then all of it counts as uncatalogued, and a problem says so.
+    """
+    if (sized := getattr(host, "tree_size", None)) is not None:
+        return _size_alone(host.identify(), place, sized(place.path))
     owners = _owners(place.root, artifacts)
     tally = _Tally(place, owners)
     for listing in host.walk(place.path):
         tally.count(listing)
         advance(len(listing.entries))
-    return tally.usage()
+    return tally.usage(host.identify())
+
+
+def _size_alone(machine: HostIdentity, place: MeasuredPlace, size: "TreeSize") -> DiskUsage:
+    untold = f"{machine.hostname} has no Python: which of these bytes are whose cannot be told"
+    return DiskUsage(
+        host=machine.hostname,
+        elsewhere=machine.elsewhere,
+        path=place.path,
+        shares=(),
+        uncatalogued=(),
+        uncatalogued_bytes=size.allocated_bytes,
+        folder_bytes=0,
+        problems=(untold, *size.problems),
+    )
 
 
 def _owners(root: Root, artifacts: Iterable[Artifact]) -> dict[bytes, tuple[Artifact, Replica]]:
@@ -62,7 +87,7 @@ def _owners(root: Root, artifacts: Iterable[Artifact]) -> dict[bytes, tuple[Arti
 class _Tally:
     """The running account of one walk; the innermost artifact around an entry owns it."""
 
-    def __init__(self, place: Place, owners: dict[bytes, tuple[Artifact, Replica]]) -> None:
+    def __init__(self, place: MeasuredPlace, owners: dict[bytes, tuple[Artifact, Replica]]) -> None:
         self._place = place
         self._owners = owners
         self._bytes: dict[tuple[str, str], int] = defaultdict(int)
@@ -90,10 +115,12 @@ class _Tally:
             path = posixpath.join(folder, entry.name)
             self._add(path, entry.allocated_bytes, self._owners.get(path, around))
 
-    def usage(self) -> DiskUsage:
+    def usage(self, machine: HostIdentity) -> DiskUsage:
         """Return the account."""
         largest: Sequence[tuple[bytes, int]] = sorted(self._uncatalogued.items(), key=lambda item: (-item[1], item[0]))
         return DiskUsage(
+            host=machine.hostname,
+            elsewhere=machine.elsewhere,
             path=self._place.path,
             shares=tuple(
                 Share(

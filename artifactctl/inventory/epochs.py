@@ -1,10 +1,19 @@
 """Which epochs of a catalog the markers of its roots name."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.errors import HostFailure
 from artifactctl.hosts.protocol import Host
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RootEpochs:
+    """The epochs of a lineage that stand in the roots of some machines, and the roots that could not say."""
+
+    epochs: tuple[int, ...] = ()
+    unreachable: tuple[str, ...] = ()
 
 
 def epochs_on(host: Host, roots: Iterable[Root], lineage_id: str) -> tuple[list[int], tuple[str, ...]]:

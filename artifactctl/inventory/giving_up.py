@@ -4,13 +4,13 @@ The policy, the lineage and the guards are those of `reclaim`: whatever is liste
 what it finds on disk speaks against it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
 from artifactctl.capacity.selection import ReclaimCandidate
 from artifactctl.catalog.indexed_reading import IndexedReading
 from artifactctl.catalog.reading import Reading
-from artifactctl.domain.artifacts import Artifact
+from artifactctl.domain.artifacts import Artifact, Root
 from artifactctl.domain.operations import JournalEvent
 from artifactctl.guards import Candidate
 from artifactctl.guards.by_catalog import catalog_permits
@@ -22,17 +22,18 @@ from artifactctl.policy.ruleset import Policy
 
 
 def reclaim_candidates(
-    reading: Reading, filesystem_uuid: str, *, policy: Policy, trust: Trust, now: datetime
+    reading: Reading, roots: Sequence[Root], *, policy: Policy, trust: Trust, now: datetime
 ) -> tuple[ReclaimCandidate, ...]:
-    """Return what is in quarantine on the volume, and what the policy would offer there.
+    """Return what is in quarantine below the roots of a volume, and what the policy would offer there.
 
     A fresh quarantine frees nothing before its grace has passed. `trust` is `trust_here` wherever the roots can be
     asked: what they hold and this catalog does not know is not offered then.
     """
     indexed = IndexedReading(reading)
+    inside = frozenset(root.root_id for root in roots)
     return (
-        *_set_aside(reading, filesystem_uuid, now=now),
-        *_in_place(indexed, filesystem_uuid, policy=policy, trust=trust, now=now),
+        *_set_aside(reading, inside, now=now),
+        *_in_place(indexed, inside, policy=policy, trust=trust, now=now),
     )
 
 
@@ -49,10 +50,10 @@ def cost_of(reading: Reading, artifact: Artifact) -> float | None:
     return None if seconds is None else seconds / 3600
 
 
-def _set_aside(reading: Reading, filesystem_uuid: str, *, now: datetime) -> Iterable[ReclaimCandidate]:
+def _set_aside(reading: Reading, inside: Collection[str], *, now: datetime) -> Iterable[ReclaimCandidate]:
     for operation in reading.operations(states=(JournalEvent.QUARANTINED,)):
         replica = reading.replica(operation.replica_id)
-        if replica is None or replica.root.filesystem_uuid != filesystem_uuid or operation.grace_until is None:
+        if replica is None or replica.root.root_id not in inside or operation.grace_until is None:
             continue
         yield ReclaimCandidate(
             name=operation.artifact_name,
@@ -68,9 +69,9 @@ def _set_aside(reading: Reading, filesystem_uuid: str, *, now: datetime) -> Iter
 
 
 def _in_place(
-    reading: IndexedReading, filesystem_uuid: str, *, policy: Policy, trust: Trust, now: datetime
+    reading: IndexedReading, inside: Collection[str], *, policy: Policy, trust: Trust, now: datetime
 ) -> Iterable[ReclaimCandidate]:
-    for copies in _offered(reading, filesystem_uuid, policy=policy, trust=trust, now=now):
+    for copies in _offered(reading, inside, policy=policy, trust=trust, now=now):
         artifact = copies[0].artifact
         yield ReclaimCandidate(
             name=artifact.name,
@@ -84,16 +85,15 @@ def _in_place(
 
 
 def _offered(
-    reading: IndexedReading, filesystem_uuid: str, *, policy: Policy, trust: Trust, now: datetime
+    reading: IndexedReading, inside: Collection[str], *, policy: Policy, trust: Trust, now: datetime
 ) -> Iterable[Sequence[Candidate]]:
     """Yield the copies of one artifact at a time that the policy offers and nothing in the catalog keeps."""
-    here = {root.root_id for root in reading.roots_on(filesystem_uuid)}
     artifacts = reading.artifacts()
     rulings = Rulings(policy, reading, now=now)
     fresh = Freshness.as_recorded(replica for artifact in artifacts for replica in artifact.replicas)
     alone = [
         candidate
-        for artifact, replica in rulings.under_consideration(artifacts, root_ids=here)
+        for artifact, replica in rulings.under_consideration(artifacts, root_ids=inside)
         if catalog_permits(
             without_protect(
                 candidate := candidate_for(

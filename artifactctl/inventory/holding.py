@@ -37,7 +37,7 @@ def add_hold(
 
     RootUnwritable, before anything is changed, when a root that it concerns cannot take it in.
     """
-    _require_writable(catalog, host, artifact)
+    require_holds_writable(catalog, host, artifact)
     with catalog.writing(acting.actor, acting.now) as writing:
         _refuse_what_is_lost(writing, artifact)
         hold = writing.place_hold(artifact.artifact_id, reason=reason, until=until)
@@ -50,7 +50,7 @@ def add_hold(
                 evidence={"hold": hold.hold_id, "until": None if until is None else until.isoformat()},
             ),
         )
-    mirror_holds(catalog, host, _roots_of(artifact))
+    mirror_holds(catalog, host, roots_of(artifact))
     return hold
 
 
@@ -75,7 +75,7 @@ def release_holds(catalog: Catalog, host: Host, artifact: Artifact, *, reason: s
     catalog.require(Act.RELEASE_HOLD, acting.actor, acting.now, about=artifact.name)
     with catalog.reading() as reading:
         if reading.holds(artifact_ids=(artifact.artifact_id,)):
-            _require_writable(catalog, host, artifact)
+            require_holds_writable(catalog, host, artifact)
     with catalog.writing(acting.actor, acting.now) as writing:
         released = writing.holds(artifact_ids=(artifact.artifact_id,))
         if not released:
@@ -93,16 +93,16 @@ def release_holds(catalog: Catalog, host: Host, artifact: Artifact, *, reason: s
                     evidence={"hold": hold.hold_id, "placed_by": hold.actor, "placed_for": hold.reason},
                 ),
             )
-    mirror_holds(catalog, host, _roots_of(artifact))
+    mirror_holds(catalog, host, roots_of(artifact))
     return released
 
 
-def _require_writable(catalog: Catalog, host: Host, artifact: Artifact) -> None:
+def require_holds_writable(catalog: Catalog, host: Host, artifact: Artifact) -> None:
     """Write the list of each root as it is, so that one that cannot be written is found before anything changes.
 
     A root that waits for a restored catalog to be confirmed can be written then, and is told so after the change.
     """
-    for root in _roots_here(catalog, host, _roots_of(artifact)):
+    for root in _roots_here(catalog, host, roots_of(artifact)):
         try:
             marker = host.read_marker(root.path)
             if marker and why_read_only(marker, catalog_id=catalog.lineage_id, epoch=catalog.look_up_epoch()):
@@ -174,5 +174,6 @@ def holds_below(reading: Reading, root: Root, *, kept: Iterable[MirroredHold] = 
     return dump("holds", {"holds": [*holds, *(dict(hold.told) for hold in kept)]}).encode("utf-8")
 
 
-def _roots_of(artifact: Artifact) -> list[Root]:
+def roots_of(artifact: Artifact) -> list[Root]:
+    """Return the roots that hold something of the artifact, or may again."""
     return list({r.root.root_id: r.root for r in artifact.replicas if r.state is not ReplicaState.GONE}.values())

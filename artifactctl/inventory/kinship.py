@@ -18,10 +18,10 @@ class Freshness:
     """Which fingerprints were seen on disk just now, by replica id: of those that are whole as the catalog has them.
 
     A verification counts only while the content is what was verified, an input only while it is there; the catalog's
-    own record makes neither true by itself. `doubts` say who could be writing, or why that is not known: what is in
-    doubt counts as verified for nobody, and what somebody was seen writing to has no fingerprint here at all.
-    `archives` are the copies in object stores, by number, whose objects are all there as when they were verified;
-    `archive_doubts` say why another one is not among them.
+    own record makes neither true by itself. `doubts` say who could be writing, or why that is not known (the machine it
+    lies on does not answer): what is in doubt counts as verified for nobody, and what nobody could look at, or
+    somebody was seen writing to, has no fingerprint here at all. `archives` are the copies in object stores, by number,
+    whose objects are all there as when they were verified; `archive_doubts` say why another one is not among them.
     """
 
     fingerprints: Mapping[int, str]
@@ -39,8 +39,12 @@ class Freshness:
         return replica.state in _COUNTS and replica.replica_id in self.fingerprints
 
     def doubt(self, replicas: Iterable[Replica]) -> str:
-        """Return why the first of the replicas that may be changing right now proves nothing, "" when none is."""
+        """Return why the first of the replicas that are in doubt proves nothing, "" when none is."""
         return next((self.doubts[r.replica_id] for r in replicas if r.replica_id in self.doubts), "")
+
+    def doubted(self, replicas: Iterable[Replica]) -> tuple[str, ...]:
+        """Return why those of the replicas prove nothing that are live and were verified once."""
+        return tuple(self.doubts[r.replica_id] for r in replicas if r.state in _COUNTS and r.replica_id in self.doubts)
 
     def is_verified(self, replica: Replica) -> bool:
         """Whether the replica is live and passed `verify` on exactly what lies there now."""

@@ -17,7 +17,7 @@ def lacking_now(host: Host, catalog: Catalog, path: bytes, *, now: datetime) -> 
 
     UsageError for a file that is no capacity plan, Refused when its volume is not mounted where it was.
     """
-    plan = capacity_plan_from_json(_read(path))
+    plan = read_capacity_plan(path)
     try:
         usage = host.usage(plan.mount)
     except HostFailure as error:
@@ -31,6 +31,11 @@ def lacking_now(host: Host, catalog: Catalog, path: bytes, *, now: datetime) -> 
         promised = reading.reservations(now)
     headroom = measure_headroom(usage, now=now, reservations=promised, own_reservation_id=plan.reservation_id)
     return plan, lacking_bytes(plan, headroom)
+
+
+def read_capacity_plan(path: bytes) -> CapacityPlan:
+    """Return the capacity plan in a file; UsageError when it holds none."""
+    return capacity_plan_from_json(_read(path))
 
 
 def _read(path: bytes) -> object:

@@ -12,7 +12,7 @@ from artifactctl.domain.audit import AuditAction, AuditEntry
 from artifactctl.domain.errors import Refused
 from artifactctl.hosts.probe.secrecy import without_passwords
 from artifactctl.inventory.acting import Acting
-from artifactctl.inventory.process_identity import HolderLife, ProcessIdentity, life_of
+from artifactctl.inventory.process_identity import HolderLife, ProcessIdentity, lease_is_of_this_boot, life_of
 from artifactctl.report.instants import format_instant
 
 TERM = timedelta(minutes=15)
@@ -88,12 +88,20 @@ def break_lease(catalog: Catalog, lease_id: str, *, reason: str, here: ProcessId
     """End somebody's lease once its holder is proven gone; HolderMayBeAlive otherwise."""
     lease = _find(catalog, lease_id, now=acting.now)
     life = life_of(lease, here=here)
+    if _several_have_its_id(catalog, here):
+        life = HolderLife.UNKNOWN if life is HolderLife.GONE and not lease_is_of_this_boot(lease, here) else life
     if life is not HolderLife.GONE:
         raise HolderMayBeAlive(_why_not(lease, life), remedy=_what_then(lease, life))
     with catalog.writing(acting.actor, acting.now) as writing:
         writing.break_lease(lease.lease_id, reason=reason)
         audit.append(writing.connection, _entry(acting, AuditAction.LEASE_BREAK, lease, reason=reason))
     return lease
+
+
+def _several_have_its_id(catalog: Catalog, here: ProcessIdentity) -> bool:
+    """Whether copies of one disk are known: an earlier boot of this machine may then be another machine that runs."""
+    with catalog.reading() as reading:
+        return sum(known.machine_id == here.machine_id for known in reading.hosts()) > 1
 
 
 def _find(catalog: Catalog, lease_id: str, *, now: datetime) -> Lease:

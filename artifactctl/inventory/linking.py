@@ -13,6 +13,7 @@ from artifactctl.domain.errors import UsageError
 from artifactctl.inventory.acting import Acting
 from artifactctl.inventory.failures import UnfitLink
 from artifactctl.inventory.finding import find_artifact
+from artifactctl.inventory.places import Here
 from artifactctl.inventory.roles import role_for, split_input
 
 
@@ -24,9 +25,7 @@ class Input:
     role: str
 
 
-def link(
-    catalog: Catalog, child: str, inputs: Sequence[str], *, here: bytes, acting: Acting
-) -> tuple[LineageEdge, ...]:
+def link(catalog: Catalog, child: str, inputs: Sequence[str], *, here: Here, acting: Acting) -> tuple[LineageEdge, ...]:
     """Record what `child` came from or needs; each input is `NAME[:ROLE]`. All or none."""
     meant = inputs_meant(catalog, inputs, here=here)
     with catalog.reading() as reading:
@@ -35,7 +34,7 @@ def link(
         return tuple(link_in(writing, child_id, item, hostname=acting.host) for item in meant)
 
 
-def inputs_meant(catalog: Catalog, words: Sequence[str], *, here: bytes) -> tuple[Input, ...]:
+def inputs_meant(catalog: Catalog, words: Sequence[str], *, here: Here) -> tuple[Input, ...]:
     """Return what `NAME[:ROLE]` words mean."""
     meant = []
     with catalog.reading() as reading:
@@ -54,7 +53,7 @@ def link_in(writing: Writing, child_id: int, meant: Input, *, hostname: str) -> 
     return LineageEdge(child_id=child_id, parent_id=meant.parent_id, role=role)
 
 
-def supersede(catalog: Catalog, old: str, by: str, *, here: bytes, acting: Acting) -> Artifact:
+def supersede(catalog: Catalog, old: str, by: str, *, here: Here, acting: Acting) -> Artifact:
     """Record that the artifact `by` takes the place of `old`; return `old` as it is now."""
     with catalog.reading() as reading:
         before, after = (find_artifact(reading, word, here=here) for word in (old, by))
@@ -85,7 +84,7 @@ def _existing(writing: Writing, artifact_id: int) -> Artifact:
 
 
 def record(
-    catalog: Catalog, name: str, metrics: Mapping[str, float], *, here: bytes, acting: Acting, source: str = ""
+    catalog: Catalog, name: str, metrics: Mapping[str, float], *, here: Here, acting: Acting, source: str = ""
 ) -> Artifact:
     """Record measurements from elsewhere as evidence about an artifact; finite numbers under plain names."""
     for metric, value in metrics.items():

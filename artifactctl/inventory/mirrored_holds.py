@@ -11,6 +11,7 @@ from artifactctl.catalog import Reading
 from artifactctl.domain.artifacts import Artifact, Hold, ReplicaState, Root
 from artifactctl.domain.errors import HostFailure
 from artifactctl.hosts.protocol import Host
+from artifactctl.inventory.machines import roots_here
 
 MIRROR_TOPIC = "holds"
 
@@ -57,12 +58,8 @@ def holds_nobody_knows(host: Host, reading: Reading) -> tuple[tuple[str, Mirrore
     A catalog that an older file was copied over looks like itself; only what stands in the roots tells. Where that
     cannot be read, everything below the root counts as held.
     """
-    machine = host.identify().machine_id
-    here = {known.host_id for known in reading.hosts() if known.machine_id == machine and not known.address}
     found: list[tuple[str, MirroredHold]] = []
-    for root in reading.roots():
-        if root.host_id not in here:
-            continue
+    for root in roots_here(reading, host.identify()):
         try:
             if host.read_marker(root.path) is None:
                 continue  # not mounted: nothing below it can be judged, and nothing goes

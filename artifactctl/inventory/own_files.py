@@ -3,7 +3,7 @@
 import posixpath
 
 from artifactctl.domain.errors import HostFailure
-from artifactctl.hosts.probe import places
+from artifactctl.domain.identity import MARKER_DIRECTORY, QUARANTINED_CONTENT
 from artifactctl.hosts.protocol import EntryType, Host
 
 
@@ -13,7 +13,7 @@ def measure_own_files(host: Host, root: bytes) -> int:
     What cannot be looked at counts as nothing: it then stays among the bytes that nobody accounts for.
     """
     total_bytes = 0
-    pending = [posixpath.join(root, places.PRIVATE)]
+    pending = [posixpath.join(root, MARKER_DIRECTORY)]
     while pending:
         folder = pending.pop()
         try:
@@ -22,7 +22,7 @@ def measure_own_files(host: Host, root: bytes) -> int:
             continue
         total_bytes += listing.allocated_bytes
         for entry in listing.entries:
-            if entry.name == places.CONTENT:
+            if entry.name == QUARANTINED_CONTENT:
                 continue
             if entry.type is EntryType.DIRECTORY:
                 pending.append(posixpath.join(folder, entry.name))

@@ -75,6 +75,11 @@ def life_of(lease: Lease, *, here: ProcessIdentity) -> HolderLife:
     return HolderLife.ALIVE if _started_ticks(lease.pid) == started else HolderLife.GONE
 
 
+def lease_is_of_this_boot(lease: Lease, here: ProcessIdentity) -> bool:
+    """Whether the lease was taken on this machine since it was started."""
+    return lease.pid_started.split("/")[:2] == [here.machine_id, here.boot_id]
+
+
 def _started_ticks(pid: int) -> str | None:
     """Return field 22 of /proc/PID/stat, the start in clock ticks since boot; None when there is no such process."""
     try:

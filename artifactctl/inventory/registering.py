@@ -15,6 +15,7 @@ from artifactctl.inventory.finding import find_artifact
 from artifactctl.inventory.linking import Input, inputs_meant, link_in, supersede_in
 from artifactctl.inventory.naming import name_of
 from artifactctl.inventory.outcomes import Outcomes, Progress
+from artifactctl.inventory.places import NOWHERE, Here
 from artifactctl.inventory.recording import CatalogRecorder, NewArtifact, NobodyRecords
 from artifactctl.inventory.statements import STAGES, Statement
 from artifactctl.inventory.stocktaking import Stocktaking
@@ -30,7 +31,7 @@ def register(
     path: bytes,
     statement: Statement,
     *,
-    here: bytes = b"/",
+    here: Here = NOWHERE,
     now: datetime,
     actor: str,
     progress: Progress | None = None,
@@ -75,7 +76,7 @@ class Meant:
     superseded_id: int | None
 
 
-def meant_by(catalog: Catalog, statement: Statement, *, here: bytes) -> Meant:
+def meant_by(catalog: Catalog, statement: Statement, *, here: Here) -> Meant:
     """Find the artifacts that a statement names, before anything is written; UnknownObject otherwise."""
     superseded_id = None
     if statement.supersedes:

@@ -14,7 +14,7 @@ from artifactctl.domain.errors import Refused
 from artifactctl.domain.observation import VolumeUsage
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.acting import Acting
-from artifactctl.inventory.machines import this_machine
+from artifactctl.inventory.machines import machine_in
 from artifactctl.report.sizes import format_bytes, format_tokens
 
 SPARE_SHARE = 0.5
@@ -68,7 +68,7 @@ def reserve(catalog: Catalog, host: Host, promise: Promise, usage: VolumeUsage, 
             )
         reservation = writing.reserve(
             usage.filesystem_uuid,
-            host_id=this_machine(writing, identity).host_id,
+            host_id=machine_in(writing, identity).host_id,
             path=promise.path,
             reserved_bytes=promise.reserved_bytes,
             purpose=promise.purpose,

@@ -76,6 +76,6 @@ def _offered(child: Artifact, parent: Artifact) -> str:
 
 
 def split_input(word: str) -> tuple[str, str]:
-    """Return (name or path, role or "") of `NAME[:ROLE]`; names hold no colon."""
-    name, _, role = word.partition(":")
-    return name, role
+    """Return (name or path, role or "") of `NAME[:ROLE]`; names hold no colon, and roles no slash: `HOST:PATH:ROLE`."""
+    name, colon, role = word.rpartition(":")
+    return (name, role) if colon and "/" not in role else (word, "")

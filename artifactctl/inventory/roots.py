@@ -23,7 +23,7 @@ from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.acting import Acting
 from artifactctl.inventory.attesting import attest_root, require_named
 from artifactctl.inventory.failures import RootInUse, RootTaken, UnfitRoot
-from artifactctl.inventory.machines import roots_here, this_machine
+from artifactctl.inventory.machines import machine_in, roots_here
 from artifactctl.inventory.marking import known_again, marker_for, own_marker, subvolume_evidence
 from artifactctl.inventory.naming import LONGEST_NAME
 from artifactctl.inventory.targets import is_file
@@ -78,7 +78,7 @@ def add_root(
     if marker is None and stated is not READ_ONLY:
         host.write_marker(absolute, marker_for(catalog, root_id, chosen, identity))
     with catalog.writing(actor, now) as writing:
-        known_host = this_machine(writing, machine)
+        known_host = machine_in(writing, machine)
         root = Root(
             root_id=root_id,
             name=chosen,
@@ -211,9 +211,11 @@ def list_roots(catalog: Catalog) -> tuple[Root, ...]:
         return reading.roots()
 
 
-def forget_root(host: Host, catalog: Catalog, name: str, *, now: datetime, actor: str) -> Root:
-    """Stop managing a root; its marker and bytes stay. RootInUse while something there is set aside or leased."""
-    machine = host.identify()
+def forget_root(catalog: Catalog, name: str, *, now: datetime, actor: str) -> Root:
+    """Stop managing a root; its marker and bytes stay, and its machine need not answer any more.
+
+    RootInUse while something there is set aside or leased.
+    """
     with catalog.writing(actor, now) as writing:
         root = writing.root(name)
         if root is None:
@@ -231,7 +233,8 @@ def forget_root(host: Host, catalog: Catalog, name: str, *, now: datetime, actor
         if leases:
             raise RootInUse(f"{leases[0].artifact_name} on {name} is leased", remedy="artifactctl lease ls")
         writing.forget_root(root.root_id)
-        _audit(writing, AuditAction.ROOT_FORGET, root, host=machine.hostname)
+        known = writing.host(root.host_id)
+        _audit(writing, AuditAction.ROOT_FORGET, root, host=known.name if known is not None else "")
     return root
 
 

@@ -25,6 +25,7 @@ from artifactctl.inventory.declared import compare_with_declared
 from artifactctl.inventory.digesting import check_digests
 from artifactctl.inventory.finding import find_artifact
 from artifactctl.inventory.headers import Found, inspect_members
+from artifactctl.inventory.places import Here
 from artifactctl.inventory.recording import CatalogRecorder
 from artifactctl.inventory.targets import local_roots, require_recorded_volume
 from artifactctl.inventory.writers import who_may_write, who_may_write_elsewhere, why_nobody_knows
@@ -41,7 +42,7 @@ def verify(
     catalog: Catalog,
     name: str,
     *,
-    here: bytes,
+    here: Here,
     now: datetime,
     actor: str,
     level: VerifyLevel = VerifyLevel.HEADERS,
@@ -52,9 +53,10 @@ def verify(
     with catalog.reading() as reading:
         artifact = find_artifact(reading, name, here=here)
         ours = {root.root_id for root in local_roots(host, reading)}
-    replicas = [r for r in artifact.replicas if r.state in _VERIFIABLE and r.root.root_id in ours]
+    replicas = [r for r in artifact.replicas if r.state in VERIFIABLE and r.root.root_id in ours]
     if not replicas:
-        raise UnknownObject(f"{artifact.name} has no living copy on this machine", remedy=f"artifactctl show {name}")
+        machine = host.identify().elsewhere or "this machine"
+        raise UnknownObject(f"{artifact.name} has no living copy on {machine}", remedy=f"artifactctl show {name}")
     return tuple(
         _verify_copy(
             host,
@@ -71,7 +73,7 @@ def verify(
     )
 
 
-_VERIFIABLE = (ReplicaState.LIVE, ReplicaState.BUILDING)
+VERIFIABLE = (ReplicaState.LIVE, ReplicaState.BUILDING)
 
 
 def verify_named(
@@ -79,7 +81,7 @@ def verify_named(
     catalog: Catalog,
     *,
     names: Sequence[str],
-    here: bytes,
+    here: Here,
     now: datetime,
     actor: str,
     level: VerifyLevel = VerifyLevel.HEADERS,
@@ -141,6 +143,7 @@ def _verify_copy(
         problems.append(failure.message)
     result = VerifyResult(
         name=artifact.name,
+        host=host.identify().hostname,
         path=replica.root.path + b"/" + replica.relative,
         ok=not problems,
         level=level,

@@ -1,6 +1,5 @@
 """Volumes by whatever name a person gives them, and what each holds as far as the catalog knows."""
 
-import os
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -9,6 +8,8 @@ from artifactctl.capacity.headroom import NO_RESERVE, measure_headroom
 from artifactctl.catalog.failures import UnknownObject
 from artifactctl.catalog.reading import Reading
 from artifactctl.domain.artifacts import Replica, ReplicaState, Reservation, Root
+from artifactctl.domain.errors import HostRefused
+from artifactctl.domain.identity import HostIdentity
 from artifactctl.domain.observation import VolumeUsage
 from artifactctl.domain.suggestions import did_you_mean
 from artifactctl.domain.text import display_path
@@ -21,12 +22,14 @@ _SET_ASIDE = (ReplicaState.QUARANTINING, ReplicaState.QUARANTINED, ReplicaState.
 _IN_PLACE = (ReplicaState.LIVE, ReplicaState.BUILDING, ReplicaState.ARCHIVING)
 
 
-def find_volume(host: Host, word: str, *, roots: Sequence[Root], here: bytes) -> VolumeUsage:
-    """Return the space of the volume that a root name, a path, a filesystem UUID or a mount means."""
+def find_volume(host: Host, word: str, *, roots: Sequence[Root], path: bytes) -> VolumeUsage:
+    """Return the space of the volume that a word means on a machine: one of its `roots`, a path, a filesystem UUID.
+
+    `path` is the word as an absolute path.
+    """
     named = next((root for root in roots if root.name == word), None)
     if named is not None:
         return host.usage(named.path)
-    path = os.path.normpath(os.path.join(here, os.fsencode(word)))
     if word and host.identity(path) is not None:
         return host.usage(path)
     mounts = host.mounts()
@@ -35,22 +38,26 @@ def find_volume(host: Host, word: str, *, roots: Sequence[Root], here: bytes) ->
             return usage
     known = [root.name for root in roots] + [display_path(usage.mount) for usage in mounts]
     raise UnknownObject(
-        f"`{word}` is no volume, root, path or filesystem UUID of this machine", remedy=did_you_mean(word, known)
+        f"`{word}` is no volume, root, path or filesystem UUID of {host.identify().hostname}",
+        remedy=did_you_mean(word, known),
     )
 
 
 def account_volumes(host: Host, reading: Reading | None, *, now: datetime) -> tuple[VolumeAccount, ...]:
     """Return every volume of this machine with what the catalog knows of it."""
-    roots = reading.roots() if reading else ()
+    machine = host.identify()
+    roots = roots_here(reading, machine) if reading else ()
+    here = {root.root_id for root in roots}
     reservations = reading.reservations(now) if reading else ()
-    replicas = [replica for artifact in (reading.artifacts() if reading else ()) for replica in artifact.replicas]
+    known = (replica for artifact in (reading.artifacts() if reading else ()) for replica in artifact.replicas)
+    replicas = [replica for replica in known if replica.root.root_id in here]
     mounted = {usage.filesystem_uuid or usage.device: usage for usage in host.mounts()}
     own: dict[str, int] = defaultdict(int)
-    for root in roots_here(reading, host.identify()) if reading else ():
+    for root in roots:
         own[root.filesystem_uuid] += measure_own_files(host, root.path)
-        if root.filesystem_uuid not in mounted and host.identity(root.path) is not None:
-            below = host.usage(root.path)  # a root is listed wherever it lies, unless its volume is not mounted
-            if below.filesystem_uuid == root.filesystem_uuid:
+        if root.filesystem_uuid not in mounted:
+            below = _space_at(host, root)  # a root is listed wherever it lies, unless its volume is not mounted
+            if below is not None and below.filesystem_uuid == root.filesystem_uuid:
                 mounted[below.filesystem_uuid] = below
     return tuple(
         _account(
@@ -59,10 +66,19 @@ def account_volumes(host: Host, reading: Reading | None, *, now: datetime) -> tu
             replicas=replicas,
             reservations=reservations,
             own_bytes=own.get(usage.filesystem_uuid, 0),
+            machine=machine,
             now=now,
         )
         for usage in sorted(mounted.values(), key=lambda usage: usage.mount)
     )
+
+
+def _space_at(host: Host, root: Root) -> VolumeUsage | None:
+    """Return the space at a root, None where nothing is there, or a machine without Python cannot tell."""
+    try:
+        return host.usage(root.path) if host.identity(root.path) is not None else None
+    except HostRefused:
+        return None
 
 
 def _account(
@@ -72,6 +88,7 @@ def _account(
     replicas: Iterable[Replica],
     reservations: Sequence[Reservation],
     own_bytes: int,
+    machine: HostIdentity,
     now: datetime,
 ) -> VolumeAccount:
     on_it = [replica for replica in replicas if replica.root.filesystem_uuid == usage.filesystem_uuid]
@@ -79,6 +96,8 @@ def _account(
     headroom = measure_headroom(usage, now=now, reservations=reservations, reserve=NO_RESERVE)
     _, limited_by = headroom.binding(peak_bytes=usage.available_bytes, files=1)
     return VolumeAccount(
+        host=machine.hostname,
+        elsewhere=machine.elsewhere,
         name=", ".join(names) or display_path(usage.mount),
         mount=usage.mount,
         filesystem_type=usage.filesystem_type,

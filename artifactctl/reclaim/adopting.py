@@ -26,7 +26,7 @@ from artifactctl.hosts.protocol import Host, Marker, Placement
 from artifactctl.inventory.acting import Acting
 from artifactctl.inventory.failures import UnfitRoot, UnfitTarget
 from artifactctl.inventory.finding import roots_above
-from artifactctl.inventory.machines import this_machine
+from artifactctl.inventory.machines import machine_in, roots_here
 from artifactctl.inventory.registering import Statement, register
 from artifactctl.inventory.roots import add_root, fit_path, overlapping, refuse_inside_another, why_never
 from artifactctl.reclaim.preparing import live_replica
@@ -51,7 +51,7 @@ class Adoption:
         chosen = []
         for path in self.paths:
             with catalog.reading() as reading:
-                covered = bool(roots_above(reading.roots(), path))
+                covered = bool(roots_above(roots_here(reading, host.identify()), path))
             if not covered:
                 parent = os.path.dirname(path)
                 add_root(host, catalog, parent, now=acting.now, actor=acting.actor, homes=self.homes)
@@ -102,7 +102,7 @@ def _cover(
     """Make the folder around `path` a root of the trial catalog, unless a root covers it already."""
     _refuse_what_never_goes(path, homes=homes)
     with trial.reading() as reading:
-        if roots_above(reading.roots(), path):
+        if roots_above(roots_here(reading, host.identify()), path):
             return
     absolute, link = host.resolve(path)
     if link is not None:
@@ -128,7 +128,7 @@ def _cover(
     with trial.writing(acting.actor, acting.now) as writing:
         overlapping(writing, parent, machine)
         refuse_inside_another(host, parent)
-        known = this_machine(writing, machine)
+        known = machine_in(writing, machine)
         writing.add_root(replace(root, host_id=known.host_id))
     markers[parent] = Marker(
         root_id=root.root_id,

@@ -5,6 +5,7 @@ from artifactctl.domain.errors import Refused
 from artifactctl.domain.plans import ReclaimPlan
 from artifactctl.domain.roles import Act
 from artifactctl.guards.standard import check_waivers
+from artifactctl.inventory.machines import roots_here
 from artifactctl.reclaim.consent import check_limits
 from artifactctl.reclaim.used_steps import steps_begun
 from artifactctl.reclaim.workplace import Workplace
@@ -24,8 +25,12 @@ def check_applicable(workplace: Workplace, plan: ReclaimPlan, *, resume: bool) -
     here = workplace.host.identify()
     now = workplace.clock()
     short = plan.digest[:12]
-    if plan.machine_id != here.machine_id:
-        raise StalePlan(f"plan {short} was made for the machine {plan.hostname}, this is {here.hostname}", remedy=again)
+    if (plan.machine_id, plan.host_key) != (here.machine_id, here.host_key):
+        raise StalePlan(
+            f"plan {short} was made for {_machine(plan.hostname, plan.machine_id, plan.host_key)}, "
+            f"this is {_machine(here.hostname, here.machine_id, here.host_key)}",
+            remedy=again,
+        )
     if plan.catalog_id != workplace.catalog.lineage_id:
         raise StalePlan(f"plan {short} was made with another catalog", remedy="name that one with --catalog")
     if now >= plan.expires_at:
@@ -47,6 +52,11 @@ def check_applicable(workplace: Workplace, plan: ReclaimPlan, *, resume: bool) -
     check_limits(workplace, plan, steps_to_do(workplace, plan, resume=resume))
 
 
+def _machine(name: str, machine_id: str, host_key: str) -> str:
+    key = f", host key {host_key}" if host_key else ""
+    return f"the machine {name} (machine id {machine_id}{key})"
+
+
 def acts_of(plan: ReclaimPlan) -> tuple[Act, ...]:
     """Return what carrying the plan out comes to, each of which takes a role where roles are in force."""
     return (Act.SET_ASIDE, Act.PURGE) if plan.purge_now else (Act.SET_ASIDE,)
@@ -55,9 +65,10 @@ def acts_of(plan: ReclaimPlan) -> tuple[Act, ...]:
 def plan_roots(workplace: Workplace, plan: ReclaimPlan) -> tuple[Root, ...]:
     """Return the plan's roots as the catalog knows them; `StalePlan` where root and plan disagree."""
     with workplace.catalog.reading() as reading:
+        here = {root.root_id: root for root in roots_here(reading, workplace.host.identify())}
         roots = []
         for root_id, path in plan.roots:
-            root = reading.root(root_id)
+            root = here.get(root_id)
             if root is None or root.path != path:
                 raise StalePlan(
                     f"plan {plan.digest[:12]} was made for a root that this catalog does not have there",

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 
+from artifactctl.catalog import Catalog
 from artifactctl.domain.artifacts import ReplicaState
 from artifactctl.domain.errors import Refused
 from artifactctl.domain.identity import ManagedPath
@@ -11,6 +13,7 @@ from artifactctl.domain.plans import Bound, ReclaimPlan
 from artifactctl.domain.results import OperationResult, StepResult
 from artifactctl.domain.roles import Act
 from artifactctl.hosts.protocol import RootLock
+from artifactctl.inventory.machines import roots_here
 from artifactctl.inventory.rulings import Rulings
 from artifactctl.reclaim.applicability import acts_of, check_applicable, plan_roots, steps_to_do
 from artifactctl.reclaim.approving import keep_plan
@@ -106,7 +109,7 @@ def _purge_of_plan(
 
 def purge(workplace: Workplace, items: Sequence[Quarantined], *, reason: str) -> OperationResult:
     """Purge what was named; every guard runs again for each, except where a purge had begun: that is completed."""
-    check_may_purge(workplace, items)
+    check_may_purge(workplace.catalog, items, actor=workplace.actor, now=workplace.clock())
     roots = roots_of(items)
     named = frozenset(item.operation.operation_id for item in items)
     with locked_roots(workplace, roots, leaving=named) as locks:
@@ -115,11 +118,11 @@ def purge(workplace: Workplace, items: Sequence[Quarantined], *, reason: str) ->
         return _purge(workplace, workplace.new_operation(), current, reason=reason, locks=locks, before=())
 
 
-def check_may_purge(workplace: Workplace, items: Sequence[Quarantined]) -> None:
+def check_may_purge(catalog: Catalog, items: Sequence[Quarantined], *, actor: str, now: datetime) -> None:
     """Refuse whoever may not purge these; to complete a purge that has begun takes no role."""
     to_begin = [item.artifact.name for item in items if item.replica.state is ReplicaState.QUARANTINED]
     if to_begin:
-        workplace.require(Act.PURGE, about=", ".join(to_begin))
+        catalog.require(Act.PURGE, actor, now, about=", ".join(to_begin))
 
 
 def restore(
@@ -218,7 +221,8 @@ def _measured(
     usage = None
     if path is not None:
         with workplace.catalog.reading() as reading:
-            root = next((r for r in reading.roots() if path.startswith(r.path.rstrip(b"/") + b"/")), None)
+            roots = roots_here(reading, workplace.host.identify())
+        root = next((r for r in roots if path.startswith(r.path.rstrip(b"/") + b"/")), None)
         usage = workplace.host.usage(root.path) if root is not None else None
     return OperationResult(
         operation=batch,

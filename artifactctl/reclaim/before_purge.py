@@ -11,6 +11,7 @@ from artifactctl.domain.verdicts import Evidence, Verdict
 from artifactctl.guards import WAIVABLE, evaluate
 from artifactctl.inventory.candidates import Choice, candidate_for
 from artifactctl.inventory.kinship import Freshness
+from artifactctl.inventory.machines import roots_here
 from artifactctl.inventory.rulings import ruling_on
 from artifactctl.reclaim.importing import IMPORTED_BY_NOBODY
 from artifactctl.reclaim.quarantined import Quarantined
@@ -60,7 +61,8 @@ def look_before_purge(workplace: Workplace, item: Quarantined) -> Look:
         seen = look_quarantined(workplace.host, reading, item.replica, item.operation.operation_id)
         seen = workplace.asked_everywhere(reading, item.replica.root, seen)
         original = target_of(item.replica).absolute
-        links, problems = links_to_quarantined(workplace.host, reading.roots(), seen, original=original)
+        roots = roots_here(reading, workplace.host.identify())
+        links, problems = links_to_quarantined(workplace.host, roots, seen, original=original)
         fresh = workplace.fresh(reading, [(item.artifact, item.replica)])
     return Look(observation=replace(seen, referrers=links, referrer_problems=problems), fresh=fresh)
 

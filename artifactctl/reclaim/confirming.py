@@ -23,6 +23,7 @@ from artifactctl.inventory.acting import Acting
 from artifactctl.inventory.catalog_heads import head_of, roots_ahead, write_head
 from artifactctl.inventory.held_again import place_again
 from artifactctl.inventory.holding import mirror_holds
+from artifactctl.inventory.machines import roots_here
 from artifactctl.inventory.mirrored_holds import MirroredHold, read_holds, unknown_holds
 from artifactctl.reclaim.importing import import_operation, import_purge, purged_elsewhere, strangers
 from artifactctl.reclaim.locking import mirror_operations
@@ -59,7 +60,7 @@ def awaiting(workplace: Workplace) -> Awaiting | None:
     """Return what waits to be confirmed, None when nothing does; changes nothing."""
     with workplace.catalog.reading() as reading:
         identity = reading.identity()
-        roots = reading.roots()
+        roots = roots_here(reading, workplace.host.identify())
         ahead = tuple(item.why for item in roots_ahead(workplace.host, reading))
     is_confirmed = identity.is_confirmed and not ahead
     behind, unreachable = [], []

@@ -1,13 +1,15 @@
 """Catalog against disk: what `artifactctl doctor` looks at, and what it can bring in order."""
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 
 from artifactctl import audit
 from artifactctl.archiving.unfinished import copy_findings, repair_copies, upload_findings
 from artifactctl.archiving.work import ArchivingWork
-from artifactctl.catalog import Reading
+from artifactctl.catalog import Catalog, Reading
 from artifactctl.domain.artifacts import ReplicaState, Root
 from artifactctl.domain.errors import ArtifactctlError, HostFailure
+from artifactctl.domain.ledger import KnownHost
 from artifactctl.domain.text import display_path
 from artifactctl.hosts.copies import CopyingHost, require_copying
 from artifactctl.hosts.protocol import Marker
@@ -16,12 +18,15 @@ from artifactctl.inventory.candidates import CLOCK_SLACK
 from artifactctl.inventory.catalog_heads import roots_ahead
 from artifactctl.inventory.held_again import place_again
 from artifactctl.inventory.holding import mirror_holds
+from artifactctl.inventory.machines import roots_here
 from artifactctl.inventory.mirrored_holds import MirroredHold, read_holds, unknown_holds
 from artifactctl.inventory.standing import why_read_only
 from artifactctl.policy.layering import NOTHING_MAY_GO
+from artifactctl.policy.ruleset import Policy
 from artifactctl.reclaim.before_purge import only_what_is_ours
 from artifactctl.reclaim.importing import import_operation, strangers
 from artifactctl.reclaim.locking import locked_roots, mirror_operations
+from artifactctl.reclaim.quarantined import latest_operation
 from artifactctl.reclaim.recovering import NEEDS_A_PERSON, Unfinished, give_up_lost, unfinished
 from artifactctl.reclaim.recovery import Action
 from artifactctl.reclaim.survey import target_of
@@ -32,16 +37,34 @@ from artifactctl.report.sizes import format_bytes
 WORTH_A_WORD_BYTES = 1 << 20
 """Deleted files that hold less than this are not worth a line."""
 
+_UNDER_WAY = (ReplicaState.QUARANTINING, ReplicaState.RESTORING, ReplicaState.PURGING)
+"""States of a copy that an operation was moving or removing when it was last heard of."""
 
 CONFIRM = "look at what it knows (`artifactctl ls`), then confirm with `artifactctl doctor --repair`"
 
 
 def examine(workplace: Workplace) -> tuple[Finding, ...]:
-    """Return everything that is not as it should be; changes nothing."""
+    """Return everything that is not as it should be in the catalog and on the machine at hand; changes nothing."""
+    about_catalog = examine_catalog(workplace.catalog, workplace.policy, now=workplace.clock())
+    return (*about_catalog, *examine_machine(workplace))
+
+
+def examine_catalog(catalog: Catalog, policy: Policy, *, now: datetime) -> tuple[Finding, ...]:
+    """Return what is not as it should be wherever artifacts are: catalog, audit chain, holds, policy, clock."""
+    with catalog.reading() as reading:
+        findings = (
+            *_catalog_findings(reading, now=now),
+            *_reviews_due(reading, now=now),
+            *upload_findings(reading, now=now),
+        )
+    return (*findings, *_policy_problem(policy))
+
+
+def examine_machine(workplace: Workplace) -> tuple[Finding, ...]:
+    """Return everything on one machine that is not as the catalog says; changes nothing."""
     with workplace.catalog.reading() as reading:
-        roots = reading.roots()
-        findings = [*_catalog_findings(workplace, reading), *_reviews_due(workplace, reading)]
-        findings += upload_findings(reading, now=workplace.clock())
+        roots = roots_here(reading, workplace.host.identify())
+        findings = [*_older_than_seen(workplace, reading)]
         reachable = []
         for root in roots:
             problem = _root_problem(workplace, root)
@@ -54,21 +77,52 @@ def examine(workplace: Workplace) -> tuple[Finding, ...]:
     for root in [each for each in reachable if each.is_marked]:
         findings += [*_read_only(workplace, root), *_operations(workplace, root), *_holds(workplace, root)]
         findings += _copies(workplace, root)
-    return (*findings, *_deleted_but_open(workplace, reachable), *_policy_problem(workplace))
+    return (*findings, *_deleted_but_open(workplace, reachable))
 
 
-def _policy_problem(workplace: Workplace) -> tuple[Finding, ...]:
+def examine_silence(catalog: Catalog, machine: KnownHost, failure: ArtifactctlError) -> tuple[Finding, ...]:
+    """Return that a machine cannot be asked, and which operations there nobody knows the end of until it can."""
+    with catalog.reading() as reading:
+        below = {root.root_id for root in reading.roots() if root.host_id == machine.host_id}
+        begun = [
+            (artifact.name, latest_operation(reading, artifact.artifact_id, replica.replica_id))
+            for state in _UNDER_WAY
+            for artifact in reading.artifacts(state=state)
+            for replica in artifact.replicas
+            if replica.state is state and replica.root.root_id in below
+        ]
+    remedy = f"when {machine.name} answers again: `artifactctl doctor --repair`"
+    return (
+        Finding(
+            what=f"it cannot be asked: {failure.message}",
+            object=f"machine {machine.name}",
+            remedy=failure.remedy or remedy,
+        ),
+        *(
+            Finding(
+                what=f"{name}: whether it was carried out is not known while {machine.name} does not answer",
+                object=f"operation {operation.operation_id}",
+                remedy=remedy,
+            )
+            for name, operation in begun
+            if operation is not None
+        ),
+    )
+
+
+def _policy_problem(policy: Policy) -> tuple[Finding, ...]:
     """Return a finding where no policy could be read, so that one stands in under which nothing may go."""
-    if workplace.policy != NOTHING_MAY_GO:
+    if policy != NOTHING_MAY_GO:
         return ()
     what = "the policy in force cannot be read, so nothing may go"
     return (Finding(what=what, object="policy", remedy="`artifactctl policy lint` says what is wrong and where"),)
 
 
 def repair(workplace: Workplace) -> tuple[str, ...]:
-    """Finish every unfinished operation on every reachable root; returns one sentence for each that came to its end."""
+    """Finish every unfinished operation on the machine's reachable roots; returns one sentence for each that ended."""
     with workplace.catalog.reading() as reading:
-        roots = [root for root in reading.roots() if root.is_marked and _root_problem(workplace, root) is None]
+        here = roots_here(reading, workplace.host.identify())
+    roots = [root for root in here if root.is_marked and _root_problem(workplace, root) is None]
     done: list[str] = []
     for root in roots:
         done += repair_copies(archiving_at(workplace), root) if isinstance(workplace.host, CopyingHost) else ()
@@ -142,7 +196,7 @@ def _copies(workplace: Workplace, root: Root) -> Iterator[Finding]:
         yield Finding(what=error.message, object=f"root {root.name}", remedy=error.remedy)
 
 
-def _catalog_findings(workplace: Workplace, reading: Reading) -> Iterator[Finding]:
+def _catalog_findings(reading: Reading, *, now: datetime) -> Iterator[Finding]:
     proof = audit.verify(reading.connection)
     if not proof.ok:
         yield Finding(
@@ -162,15 +216,7 @@ def _catalog_findings(workplace: Workplace, reading: Reading) -> Iterator[Findin
             remedy=CONFIRM,
             repairable=True,
         )
-    for ahead in roots_ahead(workplace.host, reading):
-        yield Finding(
-            what=f"it is an older copy of itself, so nothing is removed: {ahead.why}",
-            object="catalog",
-            remedy="put the newer one back, or look at what this one knows (`artifactctl ls`) and confirm it with "
-            "`artifactctl doctor --repair`: links recorded since are lost",
-            repairable=True,
-        )
-    behind = identity.written_at - workplace.clock()
+    behind = identity.written_at - now
     if behind > CLOCK_SLACK:
         yield Finding(
             what=f"this machine's clock is {behind} behind the catalog's last write, so nothing expires",
@@ -179,10 +225,21 @@ def _catalog_findings(workplace: Workplace, reading: Reading) -> Iterator[Findin
         )
 
 
-def _reviews_due(workplace: Workplace, reading: Reading) -> Iterator[Finding]:
+def _older_than_seen(workplace: Workplace, reading: Reading) -> Iterator[Finding]:
+    for ahead in roots_ahead(workplace.host, reading):
+        yield Finding(
+            what=f"it is an older copy of itself, so nothing is removed: {ahead.why}",
+            object="catalog",
+            remedy="put the newer one back, or look at what this one knows (`artifactctl ls`) and confirm it with "
+            "`artifactctl doctor --repair`: links recorded since are lost",
+            repairable=True,
+        )
+
+
+def _reviews_due(reading: Reading, *, now: datetime) -> Iterator[Finding]:
     """Yield the holds whose date has passed: they hold on, and somebody should look whether they still must."""
     for hold in reading.holds():
-        if hold.until is not None and hold.review_is_due(workplace.clock()):
+        if hold.until is not None and hold.review_is_due(now):
             yield Finding(
                 what=f"a review of the hold by {hold.actor} ({hold.reason}) is due since {hold.until:%Y-%m-%d}; "
                 "it holds until released",
@@ -286,7 +343,8 @@ def _unfinished(workplace: Workplace, root: Root, item: Unfinished) -> Finding:
 def lost(workplace: Workplace) -> tuple[Unfinished, ...]:
     """Return the operations whose content is nowhere: a person may confirm that, and `give_up` closes them."""
     with workplace.catalog.reading() as reading:
-        roots = [root for root in reading.roots() if root.is_marked and _root_problem(workplace, root) is None]
+        here = roots_here(reading, workplace.host.identify())
+    roots = [root for root in here if root.is_marked and _root_problem(workplace, root) is None]
     items = (item for root in roots for item in unfinished(workplace, root))
     return tuple(item for item in items if item.step.action is Action.GIVE_UP_LOST)
 

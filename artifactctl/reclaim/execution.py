@@ -27,6 +27,7 @@ from artifactctl.guards.attested import grace_on, stated_in
 from artifactctl.hosts.protocol import ManifestNote, PutBack, RootLock, SetAside
 from artifactctl.inventory.candidates import Choice, candidate_for
 from artifactctl.inventory.kinship import Freshness
+from artifactctl.inventory.machines import roots_here
 from artifactctl.inventory.rulings import Ruling, Rulings, ruling_on
 from artifactctl.reclaim.second_look import second_look
 from artifactctl.reclaim.survey import links_to, look, target_of, with_links
@@ -127,7 +128,8 @@ class StepExecution:
         seen = look(self._work.host, reading, replica, stamp=self._work.stamp)
         seen = self._work.asked_everywhere(reading, replica.root, seen)
         target = target_of(replica).absolute
-        links, problems = links_to(self._work.host, reading.roots(), [target])
+        roots = roots_here(reading, self._work.host.identify())
+        links, problems = links_to(self._work.host, roots, [target])
         return with_links(seen, links, problems, target=target)
 
     def _judge(

@@ -33,13 +33,14 @@ def locked_roots(
 def end_what_failed(workplace: Workplace, roots: Sequence[Root], locks: dict[str, RootLock]) -> None:
     """Recover the roots after a step that failed half-way; a machine that still fails is left to the next command."""
     for root in roots:
-        if not locks[root.root_id].still_held():
+        try:
+            if locks[root.root_id].still_held():
+                recover_root(workplace, root, lock=locks[root.root_id])
+                continue
+            workplace.host.now()  # where it does not answer, the lock went with the connection
             workplace.say(
                 f"the root `{root.name}` is no longer ours: whoever took it over ends what is unfinished there"
             )
-            continue
-        try:
-            recover_root(workplace, root, lock=locks[root.root_id])
         except HostFailure as error:
             workplace.say(f"{error.message}; `artifactctl doctor` says what is unfinished")
 

@@ -1,27 +1,33 @@
-"""Taking the overview: one consistent look at the catalog, and df of this machine's volumes. No tree is walked."""
+"""Taking the overview: one consistent look at the catalog, and df of the machines' volumes. No tree is walked."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from artifactctl import audit
 from artifactctl.catalog import Reading
 from artifactctl.domain.artifacts import Artifact, ReplicaState
-from artifactctl.hosts.protocol import Host
-from artifactctl.inventory.volumes import account_volumes
 from artifactctl.reclaim.quarantined import in_quarantine
 from artifactctl.report.disk_usage import Share
 from artifactctl.report.overview import Overview
+from artifactctl.report.volumes import VolumeAccount
 
 _WITHOUT_BYTES = (ReplicaState.GONE, ReplicaState.ARCHIVED, ReplicaState.MISSING)
 
 
-def take_overview(host: Host, reading: Reading, *, now: datetime) -> Overview:
-    """Return what the catalog and this machine's volumes say at `now`."""
+def take_overview(
+    reading: Reading,
+    *,
+    volumes: Iterable[VolumeAccount],
+    unreachable: Sequence[tuple[str, str]] = (),
+    now: datetime,
+) -> Overview:
+    """Return what the catalog says at `now`, with the volumes of the machines that answered."""
     return Overview(
         taken_at=now,
         shares=shares_of(reading.artifacts()),
-        volumes=account_volumes(host, reading, now=now),
+        volumes=tuple(volumes),
+        unreachable=tuple(unreachable),
         quarantined=tuple(item.entry for item in in_quarantine(reading)),
         holds=reading.holds(),
         leases=reading.leases(now),

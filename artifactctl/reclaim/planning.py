@@ -45,6 +45,7 @@ class Circumstances:
     purge_now: bool
     past: Past
     policy_files: tuple[tuple[str, str], ...] = ()
+    host_key: str = ""
 
 
 def make_plan(
@@ -81,6 +82,7 @@ def make_plan(
         catalog_id=circumstances.catalog_id,
         catalog_epoch=circumstances.catalog_epoch,
         machine_id=circumstances.machine_id,
+        host_key=circumstances.host_key,
         hostname=circumstances.hostname,
         mount=circumstances.mount,
         policy_name=policy.name,

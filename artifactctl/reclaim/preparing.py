@@ -15,6 +15,7 @@ from artifactctl.domain.verdicts import may_remove
 from artifactctl.guards import evaluate
 from artifactctl.inventory.candidates import Choice, candidate_for
 from artifactctl.inventory.giving_up import cost_of
+from artifactctl.inventory.machines import roots_here
 from artifactctl.inventory.rulings import Rulings, ruling_on
 from artifactctl.reclaim.planning import Circumstances, Subject, make_plan
 from artifactctl.reclaim.recent import past_of
@@ -27,8 +28,9 @@ from artifactctl.report.sizes import format_bytes
 class Wish:
     """What somebody wants reclaimed.
 
-    `chosen` are the replicas named; empty means: whatever the policy offers below `scope`. `need_bytes` asks for the
-    least-regret set that frees so much. `waivers` are checked names of waivable guards.
+    `chosen` are the replicas named; empty means: whatever the policy offers below `scope`, which without roots is the
+    whole machine. `need_bytes` asks for the least-regret set that frees so much. `waivers` are checked names of
+    waivable guards.
     """
 
     chosen: tuple[tuple[Artifact, Replica], ...] = ()
@@ -44,7 +46,8 @@ def prepare(workplace: Workplace, wish: Wish, *, looking_at: Callable[[str], Non
     with workplace.catalog.reading() as plain:
         reading = plain if wish.chosen else IndexedReading(plain)
         rulings = None if wish.chosen else Rulings(workplace.policy, reading, now=workplace.clock())
-        pairs = wish.chosen if rulings is None else _offered(rulings, reading, wish.scope)
+        here = roots_here(reading, workplace.host.identify())
+        pairs = wish.chosen if rulings is None else _offered(rulings, reading, wish.scope or here)
         if not pairs:
             raise Refused(
                 "the policy offers nothing for removal there",
@@ -107,8 +110,8 @@ def _remedy_without_copy(artifact: Artifact) -> str:
 
 
 def _one_filesystem(pairs: Sequence[tuple[Artifact, Replica]]) -> None:
-    """A plan is bound to one filesystem: what it frees is measured there."""
-    roots = {replica.root.filesystem_uuid: replica.root.name for _, replica in pairs}
+    """A plan is bound to one filesystem of a machine: its bytes are measured there; a cloned disk has its UUID too."""
+    roots = {(replica.root.host_id, replica.root.filesystem_uuid): replica.root.name for _, replica in pairs}
     if len(roots) > 1:
         raise UsageError(
             f"these lie on {len(roots)} filesystems (below the roots {', '.join(sorted(roots.values()))})",
@@ -117,7 +120,7 @@ def _one_filesystem(pairs: Sequence[tuple[Artifact, Replica]]) -> None:
 
 
 def _offered(rulings: Rulings, reading: Reading, scope: Sequence[Root]) -> list[tuple[Artifact, Replica]]:
-    inside = {root.root_id for root in scope} or {root.root_id for root in reading.roots()}
+    inside = {root.root_id for root in scope}
     return rulings.under_consideration(reading.artifacts(state=ReplicaState.LIVE), root_ids=inside)
 
 
@@ -134,7 +137,7 @@ def _subjects(
     host = workplace.host
     fresh = workplace.fresh(reading, pairs)
     targets = [target_of(replica).absolute for _, replica in pairs]
-    links, problems = links_to(host, reading.roots(), targets)
+    links, problems = links_to(host, roots_here(reading, host.identify()), targets)
     trust, now = workplace.trust(reading), workplace.clock()
     subjects = []
     for (artifact, replica), target in zip(pairs, targets, strict=True):
@@ -214,6 +217,7 @@ def _circumstances(workplace: Workplace, reading: Reading, root: Root, wish: Wis
         catalog_id=workplace.catalog.lineage_id,
         catalog_epoch=workplace.catalog.epoch,
         machine_id=here.machine_id,
+        host_key=here.host_key,
         hostname=here.hostname,
         mount=usage.mount,
         available_bytes=usage.available_bytes,

@@ -11,7 +11,8 @@ from artifactctl.domain.errors import Refused, UsageError
 from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.ledger import Operation
 from artifactctl.domain.text import display_path
-from artifactctl.inventory.finding import absolute, find_artifact
+from artifactctl.inventory.finding import find_artifact
+from artifactctl.inventory.places import Here, Place, place_of, roots_at
 from artifactctl.report.quarantine import QuarantineEntry
 
 UNLESS_BEGUN = "`artifactctl doctor --repair` completes the purge, or takes it back where the purge had not begun"
@@ -20,11 +21,12 @@ UNLESS_BEGUN = "`artifactctl doctor --repair` completes the purge, or takes it b
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quarantined:
-    """One operation with the artifact and replica it concerns."""
+    """One operation with the artifact and replica it concerns; `host` is what its machine is called."""
 
     operation: Operation
     artifact: Artifact
     replica: Replica
+    host: str = ""
 
     @property
     def entry(self) -> QuarantineEntry:
@@ -33,6 +35,7 @@ class Quarantined:
             operation=self.operation.operation_id,
             name=self.artifact.name,
             kind=self.artifact.kind.value,
+            host=self.host,
             original=ManagedPath(root=self.replica.root.path, relative=self.replica.relative).absolute,
             allocated_bytes=self.replica.allocated_bytes,
             freed_bytes=self.operation.expected_freed_bytes,
@@ -51,11 +54,11 @@ def in_quarantine(reading: Reading, state: ReplicaState = ReplicaState.QUARANTIN
             if replica.state is state:
                 operation = latest_operation(reading, artifact.artifact_id, replica.replica_id)
                 if operation is not None:
-                    items.append(Quarantined(operation=operation, artifact=artifact, replica=replica))
+                    items.append(_quarantined(reading, operation, artifact, replica))
     return tuple(sorted(items, key=lambda item: (item.operation.started_at, item.operation.operation_id)))
 
 
-def meant_by(reading: Reading, words: Sequence[str], *, here: bytes, to_purge: bool = False) -> tuple[Quarantined, ...]:
+def meant_by(reading: Reading, words: Sequence[str], *, here: Here, to_purge: bool = False) -> tuple[Quarantined, ...]:
     """Return what the words name: artifacts (by name or old path), operations, or whole runs of `apply`.
 
     A word that matches nothing in quarantine is an error. What is `to_purge` may have a purge that has begun.
@@ -65,20 +68,25 @@ def meant_by(reading: Reading, words: Sequence[str], *, here: bytes, to_purge: b
         items += in_quarantine(reading, ReplicaState.PURGING)
     found: dict[str, Quarantined] = {}
     for word in words:
-        path = absolute(word, here=here)
-        mine = [item for item in items if _is_meant(item, word, path)]
+        place = place_of(reading, word, here=here)
+        there = roots_at(reading, place, here=here)
+        mine = [item for item in items if _is_called(item, word) or _lay_at(item, place, there)]
         if not mine:
             raise _nothing_meant(reading, word, here=here)
         found.update({item.operation.operation_id: item for item in mine})
     return tuple(found.values())
 
 
-def _is_meant(item: Quarantined, word: str, path: bytes) -> bool:
+def _is_called(item: Quarantined, word: str) -> bool:
     operation = item.operation.operation_id
-    return word in (item.artifact.name, operation, operation.rpartition("-")[0]) or path == item.entry.original
+    return word in (item.artifact.name, operation, operation.rpartition("-")[0])
 
 
-def _nothing_meant(reading: Reading, word: str, *, here: bytes) -> Refused | UsageError:
+def _lay_at(item: Quarantined, place: Place, roots: Sequence[Root]) -> bool:
+    return item.replica.root in roots and place.path == item.entry.original
+
+
+def _nothing_meant(reading: Reading, word: str, *, here: Here) -> Refused | UsageError:
     listing = "`artifactctl quarantine ls` lists what is there"
     try:
         artifact = find_artifact(reading, word, here=here)
@@ -93,14 +101,16 @@ def _nothing_meant(reading: Reading, word: str, *, here: bytes) -> Refused | Usa
     return Refused(f"{artifact.name} is not in quarantine: it is {shown}", remedy=remedy)
 
 
-def place_below(root: Root, path: bytes) -> ManagedPath:
-    """Return `path` as a place below the root; UsageError when it is not."""
+def place_below(root: Root, place: Place, roots: Sequence[Root]) -> ManagedPath:
+    """Return the place as one below the root, which is one of `roots`, those of its machine; UsageError otherwise."""
     try:
-        return ManagedPath.within(root.path, path)
+        if root not in roots:
+            raise ValueError(f"{root.name} is on another machine")
+        return ManagedPath.within(root.path, place.path)
     except ValueError as error:
         raise UsageError(
-            f"{display_path(path)} is not below the root `{root.name}` ({display_path(root.path)})",
-            remedy="a restore never leaves its root: name a path below it",
+            f"{place.text} is not below the root `{root.name}` ({display_path(root.path)} on its machine)",
+            remedy="a restore never leaves its root: name a path below it, as HOST:PATH on another machine",
         ) from error
 
 
@@ -123,7 +133,13 @@ def quarantined(
     replica = next(r for r in artifact.replicas if r.replica_id == operation.replica_id)
     if replica.state not in states:
         raise Refused(f"{artifact.name} is not in quarantine: it is {replica.state.value}")
-    return Quarantined(operation=operation, artifact=artifact, replica=replica)
+    return _quarantined(reading, operation, artifact, replica)
+
+
+def _quarantined(reading: Reading, operation: Operation, artifact: Artifact, replica: Replica) -> Quarantined:
+    machine = reading.host(replica.root.host_id)
+    name = machine.name if machine is not None else ""
+    return Quarantined(operation=operation, artifact=artifact, replica=replica, host=name)
 
 
 def expired(reading: Reading, *, now: datetime, clock_trusted: bool) -> tuple[Quarantined, ...]:

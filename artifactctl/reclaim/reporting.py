@@ -1,17 +1,17 @@
 """Gathering what `artifactctl report` tells: the overview, what could go and why not, families, the newest events."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from artifactctl import audit
-from artifactctl.catalog import Reading
-from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState
+from artifactctl.catalog import Catalog, Reading
+from artifactctl.domain.artifacts import Artifact, ReplicaState
 from artifactctl.inventory.browsing import family_of
-from artifactctl.inventory.machines import known_machine
-from artifactctl.reclaim.overview import take_overview
+from artifactctl.inventory.machines import roots_here
 from artifactctl.reclaim.planning import Subject, evidence_about
 from artifactctl.reclaim.preparing import judge_each
 from artifactctl.reclaim.workplace import Workplace
 from artifactctl.report.lineage import Family
+from artifactctl.report.overview import Overview
 from artifactctl.report.prospects import Prospect
 from artifactctl.report.stock_report import StockReport
 
@@ -20,40 +20,45 @@ FAMILIES = 5
 
 
 def take_report(
-    workplace: Workplace, *, version: str, looking_at: Callable[[str], None] = lambda name: None
+    catalog: Catalog, overview: Overview, prospects: Iterable[Prospect], *, hostname: str, version: str
 ) -> StockReport:
-    """Return the report for this machine. Looks at every living copy as `why` does; writes nothing."""
-    now = workplace.clock()
-    with workplace.catalog.reading() as reading:
-        overview = take_overview(workplace.host, reading, now=now)
-        pairs = _living_here(workplace, reading)
+    """Return the report over what the machines that answered said, which `hostname` names."""
+    with catalog.reading() as reading:
         families = _families(reading)
         events = audit.newest(reading.connection, EVENTS)
     return StockReport(
-        hostname=workplace.host.identify().hostname,
+        hostname=hostname,
         version=version,
         overview=overview,
-        prospects=tuple(_prospect(workplace, s) for s in judge_each(workplace, pairs, looking_at=looking_at)),
+        prospects=tuple(prospects),
         families=families,
         events=events,
     )
 
 
-def _living_here(workplace: Workplace, reading: Reading) -> list[tuple[Artifact, Replica]]:
-    machine = known_machine(reading, workplace.host.identify())
-    return [
-        (artifact, replica)
-        for artifact in reading.artifacts(state=ReplicaState.LIVE)
-        for replica in artifact.replicas
-        if replica.state is ReplicaState.LIVE and machine is not None and replica.root.host_id == machine.host_id
-    ]
+def prospects_on(
+    workplace: Workplace, *, looking_at: Callable[[str], None] = lambda name: None
+) -> tuple[Prospect, ...]:
+    """Look at every living copy on one machine as `why` does; writes nothing."""
+    machine = workplace.host.identify()
+    with workplace.catalog.reading() as reading:
+        here = {root.root_id for root in roots_here(reading, machine)}
+        pairs = [
+            (artifact, replica)
+            for artifact in reading.artifacts(state=ReplicaState.LIVE)
+            for replica in artifact.replicas
+            if replica.state is ReplicaState.LIVE and replica.root.root_id in here
+        ]
+    judged = judge_each(workplace, pairs, looking_at=looking_at)
+    return tuple(_prospect(workplace, subject, machine.hostname) for subject in judged)
 
 
-def _prospect(workplace: Workplace, subject: Subject) -> Prospect:
+def _prospect(workplace: Workplace, subject: Subject, hostname: str) -> Prospect:
     artifact, tree = subject.candidate.artifact, subject.observation.tree
     return Prospect(
         name=artifact.name,
         kind=artifact.kind.value,
+        host=hostname,
         path=subject.observation.path,
         allocated_bytes=tree.allocated_bytes if tree is not None else subject.candidate.replica.allocated_bytes,
         freed_bytes=tree.exclusive_bytes if tree is not None else 0,

@@ -86,7 +86,7 @@ def _drift(host: Host, reading: Reading, replica: Replica, seen: Found) -> Membe
 def links_to(
     host: Host, roots: Sequence[Root], targets: Sequence[bytes]
 ) -> tuple[tuple[Referrer, ...], tuple[str, ...]]:
-    """Search every managed root once for links that lead to one of the absolute `targets`."""
+    """Search each of the machine's roots once for links that lead to one of the absolute `targets`."""
     return host.referrers([root.path for root in roots], list(targets))
 
 

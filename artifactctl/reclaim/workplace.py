@@ -12,7 +12,7 @@ from artifactctl.domain.artifacts import Artifact, Replica, Root
 from artifactctl.domain.attestation import Statement
 from artifactctl.domain.audit import AuditAction, AuditEntry
 from artifactctl.domain.contents import ContentLook
-from artifactctl.domain.errors import Refused
+from artifactctl.domain.errors import ArtifactctlError, HostFailure, Refused
 from artifactctl.domain.observation import ClientLook, Observation
 from artifactctl.domain.roles import Act
 from artifactctl.domain.verdicts import Evidence
@@ -22,6 +22,8 @@ from artifactctl.inventory.attesting import statements_for
 from artifactctl.inventory.candidates import Trust, trust_here
 from artifactctl.inventory.clients import Clients
 from artifactctl.inventory.kinship import Freshness, proofs_to_look_at
+from artifactctl.inventory.machines import roots_here
+from artifactctl.inventory.targets import require_recorded_volume
 from artifactctl.inventory.writers import who_may_write, who_may_write_elsewhere, why_nobody_knows
 from artifactctl.policy.ruleset import Policy
 from artifactctl.reclaim.survey import CatalogStamp, look_at_proof
@@ -35,8 +37,9 @@ CLEARANCE_LIFETIME = timedelta(minutes=5)
 class Workplace:
     """Everything an operation needs. `say` receives one sentence per event; `should_stop` is polled between steps.
 
-    `policy_files` are name and text of the policy files that were named for this run, which plans keep. `clients` leads
-    to the other machines that mount a volume.
+    `host` is the one machine that is worked on; `elsewhere` gives the machine of a root that lies on another one, for
+    looking at what a decision rests on; `clients` leads to the machines that mount a volume as well.
+    `policy_files` are name and text of the policy files that were named for this run, which plans keep.
     """
 
     catalog: Catalog
@@ -50,6 +53,7 @@ class Workplace:
     progress: Callable[[int, int], None] | None = None
     guards: tuple[Guard, ...] = field(default_factory=standard_guards)
     policy_files: tuple[tuple[str, str], ...] = ()
+    elsewhere: Callable[[Reading, Root], Host] = field(default=lambda reading, root: _nobody(root))
     clients: Clients = field(default_factory=Clients)
 
     @property
@@ -76,22 +80,43 @@ class Workplace:
             stored = reading.archives(artifact_ids=(artifact.artifact_id,))
             archives.update({copy.archive_id: (artifact.name, copy) for copy in stored if copy.is_verified})
             wanted.update({r.replica_id: r for r in proofs_to_look_at(reading, artifact, replica)})
-        statements = statements_for(reading, self.host.identify())
+        here = {root.root_id for root in roots_here(reading, self.host.identify())}
         prints, doubts = {}, {}
         for replica_id, replica in wanted.items():
-            seen = look_at_proof(self.host, reading, replica)
-            if seen is None:
+            try:
+                proof = self._proof(reading, replica, is_here=replica.root.root_id in here)
+            except HostFailure as failure:  # not knowing is no proof
+                if replica.root.root_id in here:
+                    raise
+                doubts[replica_id] = f"its copy on `{replica.root.name}` cannot be looked at: {failure.message}"
                 continue
-            statement = statements.get(replica.root.root_id)
-            elsewhere = self._writers_elsewhere(replica, seen, statement)
-            writing = who_may_write(seen.writers) or who_may_write_elsewhere(elsewhere)
-            doubt = writing or why_nobody_knows(seen.writers, statement, elsewhere)
-            if doubt:
-                doubts[replica_id] = doubt
-            if not writing:
-                prints[replica_id] = seen.fingerprint
+            if proof.doubt:
+                doubts[replica_id] = proof.doubt
+            if proof.fingerprint:
+                prints[replica_id] = proof.fingerprint
         there, archive_doubts = archives_there(archives.values(), catalog_id=self.catalog.lineage_id)
         return Freshness(fingerprints=prints, doubts=doubts, archives=there, archive_doubts=archive_doubts)
+
+    def _proof(self, reading: Reading, replica: Replica, *, is_here: bool) -> "_Proof":
+        """Look at one replica, on whichever machine it lies; HostFailure when that cannot be asked."""
+        host = self.host if is_here else self._other(reading, replica.root)
+        seen = look_at_proof(host, reading, replica)
+        if seen is None:
+            return _Proof()
+        statement = statements_for(reading, host.identify()).get(replica.root.root_id)
+        elsewhere = self._writers_elsewhere(replica, seen, statement)
+        writing = who_may_write(seen.writers) or who_may_write_elsewhere(elsewhere)
+        doubt = writing or why_nobody_knows(seen.writers, statement, elsewhere)
+        return _Proof(fingerprint="" if writing else seen.fingerprint, doubt=doubt)
+
+    def _other(self, reading: Reading, root: Root) -> Host:
+        """Return the machine of a root elsewhere, HostFailure when it is not there as it was recorded."""
+        try:
+            host = self.elsewhere(reading, root)
+            require_recorded_volume(host, root, catalog_id=self.catalog.lineage_id)
+        except ArtifactctlError as failure:
+            raise HostFailure(failure.message, remedy=failure.remedy) from failure
+        return host
 
     def asked_everywhere(self, reading: Reading, root: Root, seen: Observation) -> Observation:
         """Return the observation with what the other machines say that are stated to mount the root's volume."""
@@ -109,6 +134,18 @@ class Workplace:
         return self.clients.writers_to(
             statement.elsewhere, replica.root, replica.relative, seen, catalog_id=self.catalog.lineage_id
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Proof:
+    """What a look at a replica came to: "" where it is not there whole, or somebody was seen writing to it."""
+
+    fingerprint: str = ""
+    doubt: str = ""
+
+
+def _nobody(root: Root) -> Host:
+    raise HostFailure(f"nobody connects to the machine of the root `{root.name}` here")
 
 
 def record(

@@ -9,7 +9,7 @@ from artifactctl.capacity.fit import Fit
 from artifactctl.capacity.saved import capacity_plan_to_json
 from artifactctl.capacity.timeline import StageSpan
 from artifactctl.capacity.verdict import CapacityPlan
-from artifactctl.domain.text import display_path, printable
+from artifactctl.domain.text import printable, shown_path
 from artifactctl.report.instants import format_instant
 from artifactctl.report.sizes import format_bytes, format_bytes_both, format_duration, format_tokens
 from artifactctl.report.tables import Document, Table, columns, key_values
@@ -98,7 +98,7 @@ def _answer(plan: CapacityPlan) -> str:
     }[plan.stage]
     size = plan.peak_bytes if plan.stage is Stage.PIPELINE else plan.demand_bytes
     tokens = f" for {format_tokens(plan.tokens)} tokens" if plan.tokens else ""
-    head = f"{_WORDS[plan.verdict]}: {format_bytes_both(size)} {what}{tokens} on {display_path(plan.mount)}"
+    head = f"{_WORDS[plan.verdict]}: {format_bytes_both(size)} {what}{tokens} on {shown_path(plan.host, plan.mount)}"
     if plan.verdict is Fit.FITS:
         return f"{head}; nothing needs to be deleted"
     if plan.verdict is Fit.FITS_AFTER_RECLAIM:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from artifactctl.domain.text import display_path, printable
+from artifactctl.domain.text import display_path, printable, shown_path
 from artifactctl.report.json_values import json_path
 from artifactctl.report.sizes import format_bytes
 from artifactctl.report.tables import Document, Table, columns
@@ -33,11 +33,14 @@ class Uncatalogued:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskUsage:
-    """What was measured below one path. `problems` names what could not be read: those bytes are missing here.
+    """What was measured below one path of the machine `host` (`elsewhere`: its name unless it is this one). `problems`
+    names what could not be read: those bytes are missing here.
 
     `folder_bytes` are the blocks of folders that belong to no artifact: nothing anybody could catalogue.
     """
 
+    host: str
+    elsewhere: str
     path: bytes
     shares: tuple[Share, ...]
     uncatalogued: tuple[Uncatalogued, ...]
@@ -67,6 +70,7 @@ def disk_usage_payload(usages: Sequence[DiskUsage]) -> dict[str, Any]:
         "folder_bytes": sum(usage.folder_bytes for usage in usages),
         "places": [
             {
+                "host": usage.host,
                 **json_path(usage.path),
                 "total_bytes": usage.total_bytes,
                 "uncatalogued_bytes": usage.uncatalogued_bytes,
@@ -98,7 +102,7 @@ def _one(usage: DiskUsage) -> list[str | Table]:
     rows.append(("uncatalogued", "", "", format_bytes(usage.uncatalogued_bytes)))
     rows.append(("folders", "", "", format_bytes(usage.folder_bytes)))
     lines: list[str | Table] = [
-        f"{display_path(usage.path)}  {format_bytes(usage.total_bytes)}",
+        f"{shown_path(usage.elsewhere, usage.path)}  {format_bytes(usage.total_bytes)}",
         Table(columns=columns("kind", "state", ">artifacts", ">on disk"), rows=tuple(rows)),
     ]
     if usage.uncatalogued:

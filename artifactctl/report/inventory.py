@@ -1,18 +1,21 @@
 """Roots, scans and verifications, for people and for scripts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.attestation import Attestation, in_words
-from artifactctl.domain.text import display_path
+from artifactctl.domain.text import shown_path
 from artifactctl.report.json_values import json_path
 from artifactctl.report.tables import Table, columns
 
 
-def root_table(roots: Sequence[Root]) -> Table:
-    """Return the table of `root ls`."""
-    rows = [(root.name, display_path(root.path), root.filesystem_type, _shared_with(root)) for root in roots]
+def root_table(roots: Sequence[Root], *, elsewhere: Mapping[int, str]) -> Table:
+    """Return the table of `root ls`; `elsewhere` are the names of other machines by their number."""
+    rows = [
+        (root.name, shown_path(elsewhere.get(root.host_id, ""), root.path), root.filesystem_type, _shared_with(root))
+        for root in roots
+    ]
     return Table(
         columns=columns("name", "path", "filesystem", "shared with"),
         rows=tuple(rows),
@@ -24,11 +27,12 @@ def _shared_with(root: Root) -> str:
     return in_words(Attestation.from_text(root.attestation))
 
 
-def root_payload(root: Root) -> dict[str, Any]:
-    """Return one root for scripts."""
+def root_payload(root: Root, *, host: str = "") -> dict[str, Any]:
+    """Return one root for scripts, with its machine where that is known."""
     return {
         "root_id": root.root_id,
         "name": root.name,
+        **({"host": host} if host else {}),
         **json_path(root.path),
         "filesystem_uuid": root.filesystem_uuid,
         "filesystem_type": root.filesystem_type,

@@ -40,6 +40,7 @@ def metrics_of(overview: Overview, *, version: str) -> tuple[Metric, ...]:
         _alone("build_info", "The version that wrote this.", 1, version=version),
         *_stock(overview),
         *_volumes(overview.volumes),
+        _machines(overview),
         *_quarantine(overview),
         _alone("leases", "Leases in force.", len(overview.leases)),
         _alone("holds", "Holds in force.", len(overview.holds)),
@@ -105,12 +106,21 @@ def _volumes(accounts: Sequence[VolumeAccount]) -> Iterator[Metric]:
             help=text,
             samples=tuple(
                 (
-                    (("volume", account.name), ("mount", display_path(account.mount))),
+                    (("host", account.host), ("volume", account.name), ("mount", display_path(account.mount))),
                     getattr(account, f"{figure}_bytes"),
                 )
                 for account in accounts
             ),
         )
+
+
+def _machines(overview: Overview) -> Metric:
+    up = {account.host: 1 for account in overview.volumes} | {name: 0 for name, _ in overview.unreachable}
+    return Metric(
+        name="artifactctl_machine_up",
+        help="Whether a machine that has roots answered; the volume figures of one that did not are not there.",
+        samples=tuple(((("host", name),), value) for name, value in sorted(up.items())),
+    )
 
 
 def _quarantine(overview: Overview) -> Iterator[Metric]:

@@ -13,7 +13,9 @@ from artifactctl.report.volumes import VolumeAccount
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
-    """One look. `shares` are catalogued bytes that still exist; `last_acts` is when each kind of act was last told."""
+    """One look. `unreachable` are (name, problem) of machines of which nothing is known now. `shares` are catalogued
+    bytes that still exist; `last_acts` is when each kind of act was last told.
+    """
 
     taken_at: datetime
     shares: tuple[Share, ...]
@@ -24,6 +26,7 @@ class Overview:
     reservations: tuple[Reservation, ...]
     audit: AuditHead
     last_acts: Mapping[str, datetime]
+    unreachable: tuple[tuple[str, str], ...] = ()
 
     @property
     def expired(self) -> tuple[QuarantineEntry, ...]:

@@ -81,7 +81,7 @@ def prospects_section(report: StockReport) -> Markup:
     rest = len(prospects) - MOST_PROSPECTS
     return _section(
         "What could be reclaimed",
-        "Every guard was asked about every living copy on this machine. What may go waits for somebody to say so.",
+        "Every guard was asked about every living copy on these machines. What may go waits for somebody to say so.",
         element("div", table, class_="wide")
         if rows
         else element("p", "Nothing here has a living copy.", class_="none"),

@@ -18,6 +18,7 @@ class Prospect:
 
     name: str
     kind: str
+    host: str
     path: bytes
     allocated_bytes: int
     freed_bytes: int
@@ -71,6 +72,7 @@ def prospect_payload(item: Prospect) -> dict[str, Any]:
     return {
         "name": item.name,
         "kind": item.kind,
+        "host": item.host,
         **json_path(item.path),
         "allocated_bytes": item.allocated_bytes,
         "expected_freed_bytes": item.freed_bytes,

@@ -20,6 +20,7 @@ class QuarantineEntry:
     operation: str
     name: str
     kind: str
+    host: str
     original: bytes
     allocated_bytes: int
     freed_bytes: int
@@ -58,6 +59,7 @@ def quarantine_payload(entry: QuarantineEntry, *, now: datetime) -> dict[str, An
         "operation": entry.operation,
         "name": entry.name,
         "kind": entry.kind,
+        "host": entry.host,
         **json_path(entry.original),
         "allocated_bytes": entry.allocated_bytes,
         "freed_after_purge_bytes": entry.freed_bytes,

@@ -1,7 +1,7 @@
 """A reclaim plan as a person reads it: what would go, what stays and why, and what the disk will say."""
 
 from artifactctl.domain.plans import Bound, ReclaimPlan, ReclaimStep, Refusal
-from artifactctl.domain.text import display_path, printable
+from artifactctl.domain.text import display_path, printable, shown_path
 from artifactctl.domain.verdicts import Verdict
 from artifactctl.guards.attested import grace_on
 from artifactctl.report.caps import spell_exceeded
@@ -30,7 +30,7 @@ def _step_lines(plan: ReclaimPlan, step: ReclaimStep, *, every_guard: bool) -> l
     lines = [
         f"  - {verb}  {printable(step.name)}  ({step.kind.value}, {counted(step.files, 'file')}, "
         f"{format_bytes(step.allocated_bytes)})",
-        f"      {display_path(step.path)}",
+        f"      {shown_path(plan.elsewhere, step.path)}",
     ]
     shared = step.allocated_bytes - step.exclusive_bytes
     if shared > 0:
@@ -74,13 +74,14 @@ def _outcome_lines(plan: ReclaimPlan) -> list[str]:
     freed = plan.expected_freed_bytes
     bound = "up to " if any(step.bound is Bound.UPPER for step in plan.steps) else ""
     amount = f"{bound}{format_bytes_both(freed)}"
+    mount = shown_path(plan.elsewhere, plan.mount)
     grace = grace_on(tuple(item for step in plan.steps for item in step.evidence), plan.grace)
     if plan.purge_now:
-        said = [f"Frees {amount} on {display_path(plan.mount)} at once."]
+        said = [f"Frees {amount} on {mount} at once."]
     else:
         said = [
             "Frees nothing yet: a quarantine keeps the bytes on the same volume.",
-            f"The purge, due in {format_duration(grace)}, frees {amount} on {display_path(plan.mount)}.",
+            f"The purge, due in {format_duration(grace)}, frees {amount} on {mount}.",
         ]
     now, then = format_bytes(plan.available_before_bytes), format_bytes(plan.available_before_bytes + freed)
     return [*said, f"Available there: {now} now, {then} afterwards."]

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from artifactctl.domain.stock import Drifted, Registered, ScanReport, Strays
+from artifactctl.domain.identity import HostIdentity
+from artifactctl.domain.stock import Drifted, Registered, ScanReport, Strays, together
 from artifactctl.domain.text import display_path, printable
 from artifactctl.report.json_values import json_path
 from artifactctl.report.sizes import counted, format_bytes, format_tokens
@@ -92,6 +93,25 @@ def _nobodys(rows: ScanReport) -> list[str]:
         f"    {format_bytes(file.allocated_bytes):>12}  {display_path(file.path)}"
         for file in rows.uncatalogued_largest[:MOST_UNCATALOGUED]
     ]
+
+
+def scans_document(found: Sequence[tuple[HostIdentity, ScanReport]], *, wrote: bool) -> Document:
+    """Return what was found on each machine, one after the other; other machines than this one by name."""
+    blocks: list[str | Table] = []
+    for machine, rows in found:
+        blocks += [""] if blocks else []
+        blocks += [f"{printable(machine.elsewhere)}:"] if machine.elsewhere else []
+        blocks += scan_document(rows, wrote=wrote)
+    return blocks
+
+
+def scans_payload(found: Sequence[tuple[HostIdentity, ScanReport]], *, wrote: bool) -> dict[str, Any]:
+    """Return the fields of cli.md, `scan --json`, over all machines; what has a path says its `host`."""
+    payload = scan_payload(together(rows for _, rows in found), wrote=wrote)
+    for key in ("registered", "grown", "drift", "strays"):
+        parts = [(machine.hostname, scan_payload(rows, wrote=wrote)[key]) for machine, rows in found]
+        payload[key] = [{"host": host, **entry} for host, entries in parts for entry in entries]
+    return payload
 
 
 def scan_payload(rows: ScanReport, *, wrote: bool) -> dict[str, Any]:

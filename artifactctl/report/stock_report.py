@@ -1,4 +1,4 @@
-"""The report: everything about one machine's stock at one instant, as text and as JSON. `page` has it as HTML."""
+"""The report: everything about the stock at one instant, as text and as JSON. `page` has it as HTML."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,7 +30,9 @@ SUMMARY_EVENTS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StockReport:
-    """One machine's stock. `families` are those of the largest artifacts, `events` the newest first."""
+    """The stock on the machines that `hostname` names. `families` are those of the largest artifacts, `events` the
+    newest first.
+    """
 
     hostname: str
     version: str
@@ -41,8 +43,10 @@ class StockReport:
 
     @property
     def heading(self) -> str:
-        """Which machine, when."""
-        return f"{printable(self.hostname)}, {format_instant(self.overview.taken_at)}"
+        """Which machines, when, and which of them said nothing."""
+        silent = ", ".join(printable(name) for name, _ in self.overview.unreachable)
+        without = f", without {silent}, which cannot be reached" if silent else ""
+        return f"{printable(self.hostname)}, {format_instant(self.overview.taken_at)}{without}"
 
 
 def headline_figures(report: StockReport) -> tuple[tuple[str, str, str], ...]:
@@ -110,6 +114,7 @@ def stock_report_payload(report: StockReport) -> dict[str, Any]:
     return {
         "host": report.hostname,
         "taken_at": overview.taken_at,
+        "unreachable": [{"host": name, "problem": problem} for name, problem in overview.unreachable],
         "shares": [
             {
                 "kind": share.kind,

@@ -36,6 +36,7 @@ def verify_payload(results: Sequence[VerifyResult]) -> dict[str, Any]:
         "results": [
             {
                 "name": result.name,
+                "host": result.host,
                 **json_path(result.path),
                 "ok": result.ok,
                 "level": result.level.value,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from artifactctl.domain.text import display_path, printable
+from artifactctl.domain.text import printable, shown_path
 from artifactctl.report.json_values import json_path
 from artifactctl.report.sizes import format_bytes
 from artifactctl.report.tables import Document, Table, columns
@@ -12,11 +12,13 @@ from artifactctl.report.tables import Document, Table, columns
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VolumeAccount:
-    """One volume. `unaccounted_bytes` is what is used and neither catalogued, in quarantine nor artifactctl's own.
+    """One volume of the machine `host` (`elsewhere`: its name again unless it is this one). `unaccounted_bytes` is what
+    is used and neither catalogued, in quarantine nor artifactctl's own.
 
     `own_bytes` are the marker, journal, manifests and ballast of the roots on it.
     """
 
+    host: str
     name: str
     mount: bytes
     filesystem_type: str
@@ -29,6 +31,7 @@ class VolumeAccount:
     catalogued_bytes: int
     own_bytes: int
     limited_by: str
+    elsewhere: str = ""
 
     @property
     def unaccounted_bytes(self) -> int:
@@ -60,7 +63,7 @@ def volume_table(accounts: Sequence[VolumeAccount]) -> Table:
                 format_bytes(account.catalogued_bytes),
                 format_bytes(account.unaccounted_bytes),
                 account.limited_by,
-                display_path(account.mount),
+                shown_path(account.elsewhere, account.mount),
             )
             for account in accounts
         ),
@@ -70,7 +73,7 @@ def volume_table(accounts: Sequence[VolumeAccount]) -> Table:
 
 def volumes_text(accounts: Sequence[VolumeAccount]) -> Document:
     """Return `df` for a person: the table, and what of the used bytes is artifactctl's own."""
-    own = [f"{format_bytes(a.own_bytes)} on {display_path(a.mount)}" for a in accounts if a.own_bytes]
+    own = [f"{format_bytes(a.own_bytes)} on {shown_path(a.elsewhere, a.mount)}" for a in accounts if a.own_bytes]
     note = f"not unaccounted: markers, journals and manifests of artifactctl itself, {', '.join(own)}"
     return [volume_table(accounts), *(("", note) if own else ())]
 
@@ -78,6 +81,7 @@ def volumes_text(accounts: Sequence[VolumeAccount]) -> Document:
 def volume_payload(account: VolumeAccount) -> dict[str, Any]:
     """Return one volume of `df --json`."""
     return {
+        "host": account.host,
         "name": account.name,
         **json_path(account.mount, key="mount"),
         "filesystem_type": account.filesystem_type,

@@ -53,8 +53,10 @@ def _key(candidate: RescueCandidate) -> str:
     return candidate.operation or candidate.path.decode("utf-8", "surrogateescape")
 
 
-def command_for(chosen: Sequence[RescueCandidate], *, catalog: str) -> str:
+def command_for(chosen: Sequence[RescueCandidate], *, catalog: str, machine: str = "") -> str:
     """Return one line for a shell, "" for nothing to do. It asks before it does anything; `catalog` is `--catalog`.
+
+    `machine` stands before the paths of another machine than this one.
 
     What is registered and what is not are reclaimed by two commands. A path that nobody registered makes its folder a
     managed root, so the outer folders come first: a root around another one would be refused.
@@ -62,20 +64,22 @@ def command_for(chosen: Sequence[RescueCandidate], *, catalog: str) -> str:
     program = "artifactctl" + (
         f" --catalog {shell_word(catalog.encode('utf-8', 'surrogateescape'))}" if catalog else ""
     )
+    where = f"{machine}:".encode() if machine else b""
     in_place = sorted((c for c in chosen if not c.operation), key=lambda c: (c.path.count(b"/"), c.path))
     aside = [candidate.operation for candidate in chosen if candidate.operation]
     commands = (
         ("quarantine purge", aside),
-        ("reclaim", [shell_word(c.path) for c in in_place if c.is_registered]),
-        ("reclaim", [shell_word(c.path) for c in in_place if not c.is_registered]),
+        ("reclaim", [shell_word(where + c.path) for c in in_place if c.is_registered]),
+        ("reclaim", [shell_word(where + c.path) for c in in_place if not c.is_registered]),
     )
     return " && ".join(f"{program} {command} {' '.join(words)}" for command, words in commands if words)
 
 
-def look_at_openers(deleted: Sequence[DeletedHolder]) -> str:
+def look_at_openers(deleted: Sequence[DeletedHolder], *, machine: str = "") -> str:
     """Return the line that shows who keeps deleted files open: ending or restarting them is a person's decision."""
     pids = ",".join(str(pid) for pid in sorted({h.pid for h in deleted if h.size_bytes >= WORTH_A_RESTART_BYTES}))
-    return f"ps -o pid,user,lstart,args -p {pids}" if pids else ""
+    where = f"  # on {machine}" if machine else ""
+    return f"ps -o pid,user,lstart,args -p {pids}{where}" if pids else ""
 
 
 def is_expired(grace_until: datetime | None, *, now: datetime, clock_trusted: bool) -> bool:

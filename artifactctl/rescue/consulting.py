@@ -1,11 +1,11 @@
 """Reads what the catalog says about one filesystem; never writes."""
 
 import posixpath
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
 from artifactctl.catalog.reading import Reading
-from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState
+from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, Root
 from artifactctl.domain.text import printable
 from artifactctl.inventory.candidates import trust_in
 from artifactctl.inventory.giving_up import reclaim_candidates
@@ -17,14 +17,15 @@ _THERE = (ReplicaState.LIVE, ReplicaState.BUILDING, ReplicaState.ARCHIVING)
 
 
 def read_knowledge(
-    reading: Reading, filesystem_uuid: str, *, now: datetime, policy: Policy, clock_trusted: bool
+    reading: Reading, roots: Sequence[Root], *, now: datetime, policy: Policy, clock_trusted: bool
 ) -> Knowledge:
-    """Return what the catalog alone says about one filesystem; the roots are asked by the command that is suggested."""
+    """Return what the catalog alone says about the roots of a volume; they are asked by what is suggested."""
     trust = trust_in(reading, now=now)
     artifacts = reading.artifacts()
+    inside = frozenset(root.root_id for root in roots)
     offered = {
         candidate.name: candidate
-        for candidate in reclaim_candidates(reading, filesystem_uuid, policy=policy, trust=trust, now=now)
+        for candidate in reclaim_candidates(reading, roots, policy=policy, trust=trust, now=now)
         if not candidate.set_aside
     }
     promised = _promises(reading, now)
@@ -37,9 +38,9 @@ def read_knowledge(
             promised=promised.get(artifact.artifact_id, ()),
             needed_by=needed.get(artifact.artifact_id, ""),
         )
-        for artifact, replica in _copies(artifacts, filesystem_uuid)
+        for artifact, replica in _copies(artifacts, inside)
     }
-    aside = [item for item in in_quarantine(reading) if item.replica.root.filesystem_uuid == filesystem_uuid]
+    aside = [item for item in in_quarantine(reading) if item.replica.root.root_id in inside]
     return Knowledge(
         by_path=by_path,
         set_aside=tuple(_set_aside(item) for item in aside),
@@ -59,10 +60,10 @@ def _set_aside(item: Quarantined) -> SetAside:
     )
 
 
-def _copies(artifacts: Iterable[Artifact], filesystem_uuid: str) -> Iterable[tuple[Artifact, Replica]]:
+def _copies(artifacts: Iterable[Artifact], inside: Collection[str]) -> Iterable[tuple[Artifact, Replica]]:
     for artifact in artifacts:
         for replica in artifact.replicas:
-            if replica.state in _THERE and replica.root.filesystem_uuid == filesystem_uuid:
+            if replica.state in _THERE and replica.root.root_id in inside:
                 yield artifact, replica
 
 

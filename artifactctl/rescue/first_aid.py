@@ -10,6 +10,7 @@ from artifactctl.capacity.headroom import NO_RESERVE, measure_headroom
 from artifactctl.domain.errors import UsageError
 from artifactctl.domain.observation import VolumeUsage
 from artifactctl.domain.text import display_path
+from artifactctl.inventory.targets import is_file
 from artifactctl.report.rescue_values import Coverage, Filling, FirstAid, WriterSeen
 from artifactctl.report.sizes import counted
 from artifactctl.rescue.choosing import choose, command_for, look_at_openers, target_of
@@ -26,7 +27,8 @@ class Question:
     """What a person asked: about which path, how much is needed, how long it may take.
 
     `catalog` is what `--catalog` said, "" for nothing; `quiet` is how long nothing may have changed;
-    `homes` are the home directories of this machine, none of which can be managed.
+    `homes` are the home directories of the machine, none of which can be managed; `machine` is its name where it is
+    not this one.
     """
 
     path: bytes
@@ -35,6 +37,7 @@ class Question:
     catalog: str = ""
     quiet: timedelta = QUIET
     homes: tuple[bytes, ...] = ()
+    machine: str = ""
 
 
 def first_aid(
@@ -49,12 +52,7 @@ def first_aid(
 
     The clock is asked once the look is over: when the disk is full is counted from the moment its space was measured.
     """
-    given, _ = host.resolve(question.path)
-    top = os.path.realpath(given)
-    if not os.path.isdir(top):
-        raise UsageError(
-            f"{display_path(given)} is no folder", remedy="name the mount point, or a folder, of the disk that fills up"
-        )
+    top, given = _top(host, question)
     began_at = clock()
     tops = tuple(dict.fromkeys((top, given)))
     watched = watch(host, top, tops=tops, seconds=question.seconds, progress=progress)
@@ -94,10 +92,31 @@ def first_aid(
         needed_bytes=question.needed_bytes,
         target_bytes=target_bytes,
         chosen=chosen,
-        suggested_command=command_for(chosen, catalog=question.catalog) or look_at_openers(watched.deleted),
+        suggested_command=command_for(chosen, catalog=question.catalog, machine=question.machine)
+        or look_at_openers(watched.deleted, machine=question.machine),
         unclaimed=tuple((posixpath.join(top, name), size) for name, size in watched.findings.unclaimed if size),
         problems=tuple(problems),
     )
+
+
+def _top(host: FirstAidHost, question: Question) -> tuple[bytes, bytes]:
+    """Return the folder to look at, links followed, and the path as it was given. On another machine no link is."""
+    given, link = host.resolve(question.path)
+    if question.machine and link is not None:
+        raise UsageError(
+            f"{display_path(given)} is reached through the link {display_path(link)} on {question.machine}",
+            remedy="give the path without links",
+        )
+    top = given if question.machine else os.path.realpath(given)
+    if not (_is_folder(host, top) if question.machine else os.path.isdir(top)):
+        raise UsageError(
+            f"{display_path(given)} is no folder", remedy="name the mount point, or a folder, of the disk that fills up"
+        )
+    return top, given
+
+
+def _is_folder(host: FirstAidHost, path: bytes) -> bool:
+    return not is_file(next(iter(host.walk(path))))
 
 
 def _writing(

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -228,12 +228,16 @@ def test_a_lease_that_a_restored_catalog_does_not_know_is_lost_and_the_next_fenc
     with session.lease(["corpus"], until=job.deadline, renew_every=timedelta(seconds=12)) as held:
         job.command("catalog", "restore", str(job.folder / "backup.db"), "--yes")
         with pytest.raises(Refused, match="there is no lease"):
-            for _ in range(60):
-                held.check()
-                time.sleep(1)
+            _until_it_fails(held.check)
 
     with session.lease(["corpus"], until=job.deadline) as again:
         assert again.fence > held.fence
+
+
+def _until_it_fails(check: Callable[[], object]) -> None:
+    for _ in range(60):
+        check()
+        time.sleep(1)
 
 
 def test_a_lease_is_given_back_when_the_work_fails(job: Job, session: Session) -> None:

@@ -14,7 +14,7 @@ from artifactctl.domain.accounts import Account
 from artifactctl.domain.artifacts import Artifact, ArtifactKind, LineageRole, Root, RunState, VerifyLevel
 from artifactctl.hosts.local import LocalHost
 from artifactctl.hosts.protocol import Host, Marker
-from artifactctl.inventory.machines import this_machine
+from artifactctl.inventory.machines import machine_in
 from tests.bench.clocks import FixedClock
 
 MIB = 2**20
@@ -97,7 +97,7 @@ class Shop:
             inode=root.inode,
         )
         self.host.write_marker(root.path, marker)
-        return replace(root, host_id=this_machine(writing, self.host.identify()).host_id)
+        return replace(root, host_id=machine_in(writing, self.host.identify()).host_id)
 
     def _artifact(
         self, writing: Writing, root: Root, name: str, kind: ArtifactKind, *, mib: int, **facts: Any

@@ -12,13 +12,14 @@ from artifactctl.domain.artifacts import Artifact, Root
 from artifactctl.domain.stock import ScanReport
 from artifactctl.hosts.local import LocalHost
 from artifactctl.inventory.acting import Acting
+from artifactctl.inventory.places import NOWHERE
 from artifactctl.inventory.roots import add_root
 from artifactctl.inventory.scanning import look, scan
 
 NOON = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 ACTOR = "alice"
 ACTING = Acting(actor=ACTOR, host="node-1", now=NOON)
-HERE = b"/"
+HERE = NOWHERE
 """The working directory of a test that types names and whole paths."""
 
 

@@ -11,6 +11,7 @@ from artifactctl.domain.artifacts import Artifact, ArtifactKind, LineageRole
 from artifactctl.domain.errors import UsageError
 from artifactctl.inventory.failures import NothingThere, OutsideRoots, UnfitLink, UnfitRoot
 from artifactctl.inventory.linking import link, record, supersede
+from artifactctl.inventory.places import Here
 from artifactctl.inventory.registering import register
 from artifactctl.inventory.statements import Statement
 from tests.artifacts import checkpoints, corpora, hidden_states, vocab_maps
@@ -296,6 +297,6 @@ def test_what_is_no_measurement_is_refused(ground: Ground, metrics: dict[str, fl
 def test_a_path_relative_to_the_working_directory_names_an_artifact_too(ground: Ground, word: str) -> None:
     corpus(ground)
 
-    record(ground.catalog, word, {"quality": 0.5}, here=bytes(ground.data), acting=ACTING)
+    record(ground.catalog, word, {"quality": 0.5}, here=Here(directory=bytes(ground.data)), acting=ACTING)
 
     assert dict(ground.artifact("merged").metrics) == {"quality": 0.5}

@@ -122,7 +122,7 @@ def test_a_taken_name_is_refused_before_a_marker_is_written(ground: Ground, tmp_
 
 
 def test_a_forgotten_root_keeps_its_id_when_it_is_added_again(ground: Ground) -> None:
-    forget_root(ground.host, ground.catalog, "scratch", now=NOON, actor=ACTOR)
+    forget_root(ground.catalog, "scratch", now=NOON, actor=ACTOR)
     assert list_roots(ground.catalog) == ()
 
     again = add(ground, bytes(ground.data))
@@ -141,12 +141,12 @@ def test_a_root_with_a_leased_artifact_is_not_forgotten(ground: Ground) -> None:
         )
 
     with pytest.raises(RootInUse, match="leased"):
-        forget_root(ground.host, ground.catalog, "scratch", now=NOON, actor=ACTOR)
+        forget_root(ground.catalog, "scratch", now=NOON, actor=ACTOR)
 
 
 def test_an_unknown_root_cannot_be_forgotten(ground: Ground) -> None:
     with pytest.raises(UnknownObject):
-        forget_root(ground.host, ground.catalog, "nope", now=NOON, actor=ACTOR)
+        forget_root(ground.catalog, "nope", now=NOON, actor=ACTOR)
 
 
 def test_a_folder_that_is_added_again_with_a_statement_keeps_its_id_and_tells_of_both(ground: Ground) -> None:

@@ -8,6 +8,7 @@ from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.operations import JournalEvent, StepOutcome
 from artifactctl.hosts.protocol import ManifestNote
+from artifactctl.inventory.places import NOWHERE
 from artifactctl.inventory.roots import forget_root
 from artifactctl.policy.layering import NOTHING_MAY_GO
 from artifactctl.reclaim import applying, examining
@@ -151,7 +152,7 @@ def test_a_purge_that_a_late_file_stopped_is_completed_when_that_was_moved_out(g
     [waiting] = examining.examine(ground.workplace)
     if way == "quarantine purge":
         with ground.catalog.reading() as reading:
-            items = meant_by(reading, ["hidden-old"], here=b"/", to_purge=True)
+            items = meant_by(reading, ["hidden-old"], here=NOWHERE, to_purge=True)
         [step] = applying.purge(ground.workplace, items, reason="old").steps
         assert (step.outcome, step.detail) == (StepOutcome.PURGED, "")
         assert step.measured_freed_bytes is not None
@@ -195,7 +196,7 @@ def test_what_vanished_from_quarantine_is_recorded_as_missing_once_a_person_conf
         [operation] = reading.operations(root_id="root-1")
     assert (event.entry.action, event.entry.artifact) == (AuditAction.RECOVER_LOST, "hidden-old")
     assert operation.state is JournalEvent.LOST
-    forget_root(ground.machine, ground.catalog, "data", now=ground.now(), actor="ada@node-1")
+    forget_root(ground.catalog, "data", now=ground.now(), actor="ada@node-1")
 
 
 def test_what_turns_up_again_before_it_was_given_up_is_not_lost(ground: Ground) -> None:

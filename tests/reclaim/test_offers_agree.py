@@ -26,9 +26,9 @@ ROLES = (
 
 def listed(ground: Ground) -> set[str]:
     with ground.catalog.reading() as reading:
-        uuid = ground.root.filesystem_uuid
+        roots = reading.roots()
         trust = trust_in(reading, now=ground.now())
-        found = reclaim_candidates(reading, uuid, policy=ground.policy, trust=trust, now=ground.now())
+        found = reclaim_candidates(reading, roots, policy=ground.policy, trust=trust, now=ground.now())
     return {candidate.name for candidate in found if not candidate.set_aside}
 
 

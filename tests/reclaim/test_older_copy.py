@@ -74,10 +74,9 @@ def confirmed(ground: Ground) -> tuple[str, ...]:
 
 
 def offers(ground: Ground) -> tuple[ReclaimCandidate, ...]:
-    uuid = ground.root.filesystem_uuid
     with ground.catalog.reading() as reading:
         trust = trust_here(ground.machine, reading, now=ground.now())
-        return reclaim_candidates(reading, uuid, policy=ground.policy, trust=trust, now=ground.now())
+        return reclaim_candidates(reading, reading.roots(), policy=ground.policy, trust=trust, now=ground.now())
 
 
 def test_the_newest_catalog_is_not_taken_for_an_older_one(ground: Ground) -> None:

@@ -22,6 +22,7 @@ def a_prospect(**changes: Any) -> Prospect:
     values: dict[str, Any] = {
         "name": "data/hs-10k",
         "kind": "hidden_states",
+        "host": "node-1",
         "path": b"/data/hs-10k",
         "allocated_bytes": 924 * GIB,
         "freed_bytes": 924 * GIB,

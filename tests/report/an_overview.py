@@ -30,6 +30,7 @@ def an_entry(**changes: Any) -> QuarantineEntry:
         "operation": "20261129-1-1",
         "name": "data/hs-old",
         "kind": "hidden_states",
+        "host": "node-1",
         "original": b"/data/hs-old",
         "allocated_bytes": 100 * GIB,
         "freed_bytes": 100 * GIB,
@@ -43,6 +44,7 @@ def an_entry(**changes: Any) -> QuarantineEntry:
 
 def an_account(**changes: Any) -> VolumeAccount:
     values: dict[str, Any] = {
+        "host": "node-1",
         "name": "data",
         "mount": b"/data",
         "filesystem_type": "xfs",

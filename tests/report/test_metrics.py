@@ -38,7 +38,10 @@ def test_bytes_are_told_by_kind_state_and_root():
     [("available", 2000), ("reserved", 500), ("quarantined", 100), ("unaccounted", 400), ("size", 4000)],
 )
 def test_each_figure_of_a_volume_is_a_gauge(figure, expected):
-    assert samples(an_overview())[f"artifactctl_volume_{figure}_bytes", 'volume="data",mount="/data"'] == expected * GIB
+    assert (
+        samples(an_overview())[f"artifactctl_volume_{figure}_bytes", 'host="node-1",volume="data",mount="/data"']
+        == expected * GIB
+    )
 
 
 def test_the_age_of_the_oldest_quarantine_is_in_seconds():

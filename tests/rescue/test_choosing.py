@@ -130,3 +130,9 @@ def test_the_need_is_what_was_asked_for_else_what_brings_comfort() -> None:
     assert target_of(usage(1000), needed_bytes=70, available_bytes=30) == 70
     assert target_of(usage(1000), needed_bytes=None, available_bytes=30) == 120
     assert target_of(usage(1000), needed_bytes=None, available_bytes=400) == 0
+
+
+def test_the_command_names_the_machine_where_that_is_another_one():
+    chosen = (a_candidate(b"/d/new"),)
+
+    assert command_for(chosen, catalog="", machine="gpu1") == "artifactctl reclaim gpu1:/d/new"

@@ -32,13 +32,15 @@ def restore(wiring: Wiring, file: bytes) -> None:
 
     A restored catalog removes nothing until `artifactctl doctor --repair` has taken in what happened since the backup.
     """
-    from artifactctl.cli.restoring import confirm_replacing
+    from artifactctl.cli.restoring import confirm_replacing, epochs_elsewhere
     from artifactctl.inventory.catalog_restore import put_in_force, unpacked
     from artifactctl.report.catalog_copies import restore_lines, restore_payload
 
     with unpacked(file, wiring.location.location, acting=wiring.acting, doorkeeper=wiring.doorkeeper) as found:
         confirm_replacing(wiring, found)
-        done = put_in_force(wiring.host, found, reason=wiring.choices.reason or "", acting=wiring.acting)
+        elsewhere = epochs_elsewhere(wiring, found)
+        reason = wiring.choices.reason or ""
+        done = put_in_force(wiring.host, found, reason=reason, acting=wiring.acting, elsewhere=elsewhere)
     wiring.output.answer(
         "catalog-restore", payload=lambda: restore_payload(done), text=lambda: ["\n".join(restore_lines(done))]
     )
@@ -53,6 +55,7 @@ def copy(wiring: Wiring, url: str) -> None:
 
     Nothing is removed below a root until `artifactctl doctor --repair` has confirmed the new catalog on its machine.
     """
+    from artifactctl.cli.restoring import epochs_of_others
     from artifactctl.domain.roles import Act
     from artifactctl.inventory.catalog_copy import move_catalog
     from artifactctl.report.catalog_copies import copy_lines, copy_payload
@@ -60,7 +63,8 @@ def copy(wiring: Wiring, url: str) -> None:
     old = wiring.catalog
     old.require(Act.REPLACE_CATALOG, wiring.actor, wiring.now())
     wiring.dialogue.typed(f"Move {old.location}? It takes no more changes afterwards.", "move")
-    moved = move_catalog(wiring.host, old, url, reason=wiring.choices.reason or "", acting=wiring.acting)
+    reason, elsewhere = wiring.choices.reason or "", epochs_of_others(wiring)
+    moved = move_catalog(wiring.host, old, url, reason=reason, acting=wiring.acting, elsewhere=elsewhere)
     wiring.output.answer(
         "catalog-copy", payload=lambda: copy_payload(moved), text=lambda: ["\n".join(copy_lines(moved))]
     )

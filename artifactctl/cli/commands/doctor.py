@@ -3,6 +3,7 @@
 import click
 
 from artifactctl.cli.shared_options import Command
+from artifactctl.cli.which_machine import hosts_option
 from artifactctl.cli.wiring import Wiring, pass_wiring
 from artifactctl.domain.errors import ExitCode
 
@@ -11,23 +12,19 @@ from artifactctl.domain.errors import ExitCode
 @click.option(
     "--repair", is_flag=True, help="Finish what was interrupted; confirm a restored catalog, or what is lost."
 )
+@hosts_option
 @pass_wiring
-def doctor(wiring: Wiring, *, repair: bool) -> None:
+def doctor(wiring: Wiring, hosts: tuple[str, ...], *, repair: bool) -> None:
     """Compare catalog and disk, and explain unfinished operations; exits 3 when something is wrong.
 
-    Looks for roots that are not there, artifacts that vanished, interrupted operations and what recovery will do,
-    space held by deleted files, a broken audit chain, a wrong clock and a restored catalog that nobody has confirmed.
+    Looks on every machine that has roots for roots that are not there, artifacts that vanished, interrupted operations
+    and what recovery will do, space held by deleted files, a broken audit chain, a wrong clock and a restored catalog
+    that nobody has confirmed.
     """
-    from artifactctl.cli.policy_choice import policy_if_readable
-    from artifactctl.cli.reclaiming import workplace_of
-    from artifactctl.cli.restoring import confirm_catalog, confirm_lost
-    from artifactctl.reclaim import examining
+    from artifactctl.cli.examining import examine_everything
     from artifactctl.report.doctor import doctor_document, doctor_payload
 
-    work = workplace_of(wiring, policy=policy_if_readable(wiring))
-    confirmed = confirm_catalog(wiring, work) if repair else ()
-    repaired = (*confirmed, *examining.repair(work), *confirm_lost(wiring, work)) if repair else ()
-    findings = examining.examine(work)
+    findings, repaired = examine_everything(wiring, hosts, repair=repair)
     wiring.output.answer(
         "doctor",
         payload=lambda: doctor_payload(findings, repaired=repaired),

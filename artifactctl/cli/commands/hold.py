@@ -20,6 +20,7 @@ def hold() -> None:
 @pass_wiring
 def add(wiring: Wiring, name: str, until: datetime | timedelta | None) -> None:
     """Keep an artifact until the hold is released."""
+    from artifactctl.cli.holding import told_everywhere
     from artifactctl.inventory.finding import find_artifact
     from artifactctl.inventory.holding import add_hold
     from artifactctl.report.promises import hold_payload
@@ -28,7 +29,8 @@ def add(wiring: Wiring, name: str, until: datetime | timedelta | None) -> None:
         artifact = find_artifact(reading, name, here=wiring.here)
     reason = wiring.dialogue.reason(f"Why keep {artifact.name}?")
     review = instant_of(until, now=wiring.now())
-    placed = add_hold(wiring.catalog, wiring.host, artifact, reason=reason, until=review, acting=wiring.acting)
+    with told_everywhere(wiring, artifact) as host:
+        placed = add_hold(wiring.catalog, host, artifact, reason=reason, until=review, acting=wiring.acting)
     wiring.output.answer(
         "hold",
         payload=lambda: hold_payload(placed),
@@ -41,6 +43,7 @@ def add(wiring: Wiring, name: str, until: datetime | timedelta | None) -> None:
 @pass_wiring
 def release(wiring: Wiring, name: str) -> None:
     """Release every hold on an artifact."""
+    from artifactctl.cli.holding import told_everywhere
     from artifactctl.inventory.finding import find_artifact
     from artifactctl.inventory.holding import release_holds
     from artifactctl.report.promises import hold_payload
@@ -48,7 +51,8 @@ def release(wiring: Wiring, name: str) -> None:
     with wiring.catalog.reading() as reading:
         artifact = find_artifact(reading, name, here=wiring.here)
     reason = wiring.dialogue.reason(f"Why is {artifact.name} no longer kept?")
-    released = release_holds(wiring.catalog, wiring.host, artifact, reason=reason, acting=wiring.acting)
+    with told_everywhere(wiring, artifact) as host:
+        released = release_holds(wiring.catalog, host, artifact, reason=reason, acting=wiring.acting)
     wiring.output.answer(
         "hold-release",
         payload=lambda: {"released": [hold_payload(each) for each in released]},

@@ -5,10 +5,11 @@ from datetime import timedelta
 
 import click
 
-from artifactctl.cli.options import ARTIFACT, DURATION, PARAMETERS, PATH, SIZE, TOKENS
+from artifactctl.cli.options import ARTIFACT, DURATION, PARAMETERS, PATH, PLACE, SIZE, TOKENS
 from artifactctl.cli.plan_answers import answer_plan, out_option, planning_world, reserve_option, volume_option
 from artifactctl.cli.recipe_options import RecipeChoices, layout_option, recipe_options
 from artifactctl.cli.shared_options import Group
+from artifactctl.cli.which_machine import host_of_volume, spot_of
 from artifactctl.cli.wiring import Wiring, pass_wiring
 from artifactctl.domain.errors import UsageError
 
@@ -47,10 +48,12 @@ def extraction(
     if (corpus is None) == (tokens is None):
         raise UsageError("an extraction needs either a corpus or a number of tokens", remedy="give --tokens 87.8M")
     with planning_world(wiring) as world:
-        usage = world.volume(wiring.volume_word(volume))
+        word = wiring.volume_word(volume)
+        host = host_of_volume(wiring, world.reading, word)
+        usage = world.volume(host, word)
         request = recipe.extraction_request(world, corpus=corpus, tokens=tokens, layout=layout)
-        made = plan_next_extraction(world, request, usage)
-    answer_plan(wiring, made, usage, out=out, reserve=reserve)
+        made = plan_next_extraction(world, host, request, usage)
+    answer_plan(wiring, host, made, usage, out=out, reserve=reserve)
 
 
 @plan.command("training")
@@ -78,15 +81,17 @@ def training(
     from artifactctl.inventory.planning_capacity import plan_next_training
 
     with planning_world(wiring) as world:
-        usage = world.volume(wiring.volume_word(volume))
+        word = wiring.volume_word(volume)
+        host = host_of_volume(wiring, world.reading, word)
+        usage = world.volume(host, word)
         seen = world.tokens_of(hidden_states) if hidden_states else tokens
         request = TrainingRequest(draft_parameters=draft_params, keep=keep, tokens=seen)
-        made = plan_next_training(world, request, usage)
-    answer_plan(wiring, made, usage, out=out, reserve=reserve)
+        made = plan_next_training(world, host, request, usage)
+    answer_plan(wiring, host, made, usage, out=out, reserve=reserve)
 
 
 @plan.command("running")
-@click.argument("path", type=PATH)
+@click.argument("path", type=PLACE, metavar="PATH|HOST:PATH")
 @click.option("--tokens", type=TOKENS, help="How many tokens the whole job writes.")
 @click.option("--bytes", "size", type=SIZE, help="How much the whole job writes, such as 900GiB.")
 @click.option("--watch", type=DURATION, default="10s", show_default=True, help="How long to watch it write.")
@@ -95,7 +100,7 @@ def training(
 @pass_wiring
 def running(
     wiring: Wiring,
-    path: bytes,
+    path: str,
     tokens: int | None,
     size: int | None,
     watch: timedelta,
@@ -111,10 +116,12 @@ def running(
         raise UsageError(
             "say how much the whole job writes, either way", remedy="give --tokens 87.8M or --bytes 900GiB"
         )
-    growth = watch_growth(wiring.host, path, watch=watch, now=wiring.now, pause=time.sleep)
+    host, folder = spot_of(wiring, path)
+    now = host.now if host.identify().elsewhere else wiring.now  # file times are compared with their machine's clock
+    growth = watch_growth(host, folder, watch=watch, now=now, pause=time.sleep)
     with planning_world(wiring) as world:
         whole = size if size is not None else recipe.whole_bytes(world, tokens=tokens or 0)
-        made = plan_running_job(world, growth, path, whole_bytes=whole, whole_tokens=tokens)
+        made = plan_running_job(world, host, growth, folder, whole_bytes=whole, whole_tokens=tokens)
     answer_running(wiring, made, growth, out=out)
 
 
@@ -129,5 +136,10 @@ def pipeline(wiring: Wiring, file: bytes) -> None:
 
     document = read_toml(file)
     with planning_world(wiring) as world:
-        plans, spans = plan_pipeline_file(world, document, source=display_path(file))
+        plans, spans = plan_pipeline_file(
+            world,
+            document,
+            source=display_path(file),
+            host_of=lambda word: host_of_volume(wiring, world.reading, word),
+        )
     answer_pipeline(wiring, plans, spans)

@@ -5,6 +5,7 @@ import click
 from artifactctl.cli.options import PATH
 from artifactctl.cli.reclaim_choices import ReclaimChoices, reclaim_options
 from artifactctl.cli.shared_options import Command
+from artifactctl.cli.which_machine import host_of_plan
 from artifactctl.cli.wiring import Wiring, pass_wiring
 from artifactctl.domain.errors import UsageError
 
@@ -79,7 +80,8 @@ def apply(wiring: Wiring, plan: bytes, *, resume: bool) -> None:
     from artifactctl.report.reclaim_plan import plan_document
 
     read = read_plan(plan)
-    check_plan(wiring, read, plan, resume=resume)
+    host = host_of_plan(wiring, read)
+    check_plan(wiring, host, read, plan, resume=resume)
     approval = approval_of(wiring.catalog, read)
     if approval is None:
         if not wiring.output.is_json:
@@ -90,6 +92,7 @@ def apply(wiring: Wiring, plan: bytes, *, resume: bool) -> None:
         reason = approval.reason
     carry_out(
         wiring,
+        host,
         lambda work: apply_plan(work, read, reason=reason, resume=resume),
         named=read.policy_files,
     )

@@ -1,13 +1,12 @@
 """`root`: the folders below which artifactctl may act."""
 
-import os
 from typing import TYPE_CHECKING
 
 import click
 
-from artifactctl.cli.options import PATH
+from artifactctl.cli.options import PLACE
 from artifactctl.cli.shared_options import Group
-from artifactctl.cli.surroundings import home_directories
+from artifactctl.cli.which_machine import host_of_root, host_option, spot_of
 from artifactctl.cli.wiring import Wiring, pass_wiring
 from artifactctl.domain.errors import UsageError
 
@@ -24,12 +23,13 @@ def root() -> None:
 
 
 @root.command("add")
-@click.argument("path", type=PATH)
+@click.argument("path", type=PLACE, metavar="PATH|HOST:PATH")
+@host_option
 @click.option("--name", default="", help="What to call it (default: the folder's name).")
 @click.option("--sole-clients", metavar=CLIENTS, help="The only machines that have files open there, with this one.")
 @click.option("--attest", type=click.Choice(["lease"]), help="Everybody who uses the volume takes leases.")
 @pass_wiring
-def add(wiring: Wiring, path: bytes, name: str, sole_clients: str | None, attest: str | None) -> None:
+def add(wiring: Wiring, path: str, on: str, name: str, sole_clients: str | None, attest: str | None) -> None:
     """Manage a folder: a marker file in it carries its id.
 
     One that other machines may mount (NFS, Lustre, CephFS, FUSE) is read-only until --sole-clients or --attest says who
@@ -37,24 +37,30 @@ def add(wiring: Wiring, path: bytes, name: str, sole_clients: str | None, attest
 
     Any folder but system folders, a home directory itself, one that overlaps another root, or one behind a link.
     """
+    from artifactctl.domain.text import shown_path
+    from artifactctl.inventory.homes import homes_of
     from artifactctl.inventory.roots import add_root
     from artifactctl.report.inventory import root_payload
 
     attestation = _stated(sole_clients, lease=attest == "lease")
+    host, folder = spot_of(wiring, path, on=on)
     added = add_root(
-        wiring.host,
+        host,
         wiring.catalog,
-        path,
+        folder,
         now=wiring.now(),
         actor=wiring.actor,
         name=name,
         attestation=attestation,
-        homes=home_directories(),
+        homes=homes_of(host),
     )
+    machine = host.identify()
     wiring.output.answer(
         "root",
-        payload=lambda: root_payload(added),
-        text=lambda: [f"{os.fsdecode(added.path)} is managed as `{added.name}` ({added.filesystem_type})"],
+        payload=lambda: root_payload(added, host=machine.hostname),
+        text=lambda: [
+            f"{shown_path(machine.elsewhere, added.path)} is managed as `{added.name}` ({added.filesystem_type})"
+        ],
     )
     if not added.is_marked:
         wiring.output.hint(
@@ -84,7 +90,8 @@ def attest(wiring: Wiring, name: str, sole_clients: str | None, *, lease: bool, 
     if withdraw == bool(stated.text):
         raise UsageError("say who uses the volume", remedy="give one of --sole-clients, --lease and --withdraw")
     reason = wiring.choices.reason or ""
-    changed = attest_root(wiring.host, wiring.catalog, name, stated, acting=wiring.acting, reason=reason)
+    host = host_of_root(wiring, name)
+    changed = attest_root(host, wiring.catalog, name, stated, acting=wiring.acting_on(host), reason=reason)
     wiring.output.answer("root", payload=lambda: root_payload(changed), text=lambda: [_told(changed)])
 
 
@@ -118,10 +125,13 @@ def ls(wiring: Wiring) -> None:
     from artifactctl.report.inventory import root_payload, root_table
 
     roots = list_roots(wiring.catalog)
+    with wiring.catalog.reading() as reading:
+        hosts = {known.host_id: known for known in reading.hosts()}
+    elsewhere = {number: known.name for number, known in hosts.items() if known.address}
     wiring.output.answer(
         "roots",
-        payload=lambda: {"roots": [root_payload(each) for each in roots]},
-        text=lambda: [root_table(roots)],
+        payload=lambda: {"roots": [root_payload(each, host=hosts[each.host_id].name) for each in roots]},
+        text=lambda: [root_table(roots, elsewhere=elsewhere)],
     )
 
 
@@ -134,7 +144,7 @@ def forget(wiring: Wiring, name: str) -> None:
     from artifactctl.report.inventory import root_payload
 
     wiring.dialogue.confirm(f"Stop managing `{name}`?")
-    gone = forget_root(wiring.host, wiring.catalog, name, now=wiring.now(), actor=wiring.actor)
+    gone = forget_root(wiring.catalog, name, now=wiring.now(), actor=wiring.actor)
     wiring.output.answer(
         "root", payload=lambda: root_payload(gone), text=lambda: [f"`{gone.name}` is not managed any more"]
     )

@@ -1,41 +1,64 @@
 """`du`, `df`: where the bytes are."""
 
+from typing import TYPE_CHECKING
+
 import click
 
-from artifactctl.cli.options import PATH
+from artifactctl.cli.options import PLACE
 from artifactctl.cli.shared_options import Command
+from artifactctl.cli.which_machine import Incomplete, every_machine_meant, hosts_option, place_meant
 from artifactctl.cli.wiring import Wiring, pass_wiring
 
+if TYPE_CHECKING:
+    from artifactctl.hosts.protocol import Host
+    from artifactctl.report.disk_usage import DiskUsage
+
 
 @click.command(cls=Command)
-@click.argument("path", type=PATH, required=False)
+@click.argument("path", type=PLACE, required=False, metavar="[PATH|HOST:PATH]")
+@hosts_option
 @pass_wiring
-def du(wiring: Wiring, path: bytes | None) -> None:
-    """Measure catalogued and uncatalogued bytes below the roots, or below PATH."""
-    from artifactctl.inventory.disk_usage import measure_place, places_of
-    from artifactctl.inventory.machines import known_machine
+def du(wiring: Wiring, path: str | None, hosts: tuple[str, ...]) -> None:
+    """Measure catalogued and uncatalogued bytes below the roots of every machine, or below PATH."""
+    from artifactctl.inventory.disk_usage import measure_place, measured_places
     from artifactctl.report.disk_usage import disk_usage_payload, disk_usage_text
 
-    with wiring.catalog.reading() as reading:
-        machine = known_machine(reading, wiring.host.identify())
-        places = places_of(reading, path, host_id=machine.host_id if machine else None)
-        artifacts = reading.artifacts()
+    place = None if path is None else place_meant(wiring, path, on=hosts[0] if len(hosts) == 1 else "")
+    machines = every_machine_meant(wiring, hosts) if place is None else (place.machine,)
+    catalog = wiring.catalog
     with wiring.output.progress(None, "entries", "measuring") as advance:
-        usages = [measure_place(wiring.host, place, artifacts, advance=advance) for place in places]
-    wiring.output.answer("du", payload=lambda: disk_usage_payload(usages), text=lambda: disk_usage_text(usages))
+
+        def measure(host: "Host") -> "list[DiskUsage]":
+            with catalog.reading() as reading:
+                below = None if place is None else place.path
+                places = measured_places(reading, below, identity=host.identify())
+                artifacts = reading.artifacts()
+            return [measure_place(host, each, artifacts, advance=advance) for each in places]
+
+        answered = Incomplete(wiring)
+        measured = answered.answers(wiring.fleet.each(machines, measure), of=len(machines))
+        usages = [usage for found in measured for usage in found]
+    wiring.output.answer(
+        "du",
+        payload=lambda: {**disk_usage_payload(usages), **answered.payload},
+        text=lambda: disk_usage_text(usages),
+    )
+    raise SystemExit(int(answered.exit_code()))
 
 
 @click.command(cls=Command)
+@hosts_option
 @pass_wiring
-def df(wiring: Wiring) -> None:
-    """Show volumes with reserved, quarantined and unaccounted bytes."""
-    from artifactctl.inventory.volumes import account_volumes
+def df(wiring: Wiring, hosts: tuple[str, ...]) -> None:
+    """Show volumes with reserved, quarantined and unaccounted bytes, on every machine that has roots."""
+    from artifactctl.cli.accounting import account_each
     from artifactctl.report.volumes import volume_payload, volumes_text
 
-    with wiring.reading_if_any() as reading:
-        accounts = account_volumes(wiring.host, reading, now=wiring.now())
+    answered = Incomplete(wiring)
+    accounts = account_each(wiring, every_machine_meant(wiring, hosts), answered)
     wiring.output.answer(
         "df",
-        payload=lambda: {"volumes": [volume_payload(account) for account in accounts]},
+        payload=lambda: {"volumes": [volume_payload(account) for account in accounts], **answered.payload},
         text=lambda: volumes_text(accounts),
     )
+    raise SystemExit(int(answered.exit_code()))

@@ -1,18 +1,18 @@
 """`scan`, `register`, `verify`: what is there, what it is, and whether it is whole."""
 
-import os
-
 import click
 
-from artifactctl.cli.options import ARTIFACT, DURATION, NAME, PATH, TOKENS
+from artifactctl.cli.options import ARTIFACT, DURATION, NAME, PLACE, TOKENS
 from artifactctl.cli.shared_options import Command
+from artifactctl.cli.which_machine import Incomplete, hosts_option, spot_of
 from artifactctl.cli.wiring import Wiring, pass_wiring
 from artifactctl.domain.artifacts import ArtifactKind, VerifyLevel
 from artifactctl.domain.errors import ExitCode, UsageError
 
 
 @click.command("scan", cls=Command)
-@click.argument("places", nargs=-1, metavar="[ROOT|PATH]...")
+@click.argument("places", nargs=-1, type=PLACE, metavar="[ROOT|PATH|HOST:PATH]...")
+@hosts_option
 @click.option("--dry-run", is_flag=True, help="Show what a scan would record; writes nothing.")
 @click.option(
     "--accept",
@@ -22,48 +22,34 @@ from artifactctl.domain.errors import ExitCode, UsageError
     help="Let the catalog follow what this artifact is now.",
 )
 @pass_wiring
-def scan(wiring: Wiring, places: tuple[str, ...], accept: tuple[str, ...], *, dry_run: bool) -> None:
+def scan(
+    wiring: Wiring, places: tuple[str, ...], hosts: tuple[str, ...], accept: tuple[str, ...], *, dry_run: bool
+) -> None:
     """Recognise and register what is there; report drift, strays and bytes that are nobody's.
 
-    Reads headers only. Without arguments it looks at every root of this machine.
+    Reads headers only. Without arguments it looks at every root of this machine; where this one has none and only one
+    other has some, at that one's.
     """
-    from artifactctl.inventory import scanning
-    from artifactctl.inventory.finding import find_artifacts
-    from artifactctl.report.scan import scan_document, scan_payload
+    from artifactctl.cli.scan_words import scans_meant
+    from artifactctl.cli.scanning import scan_each
+    from artifactctl.report.scan import scans_document, scans_payload
 
-    words = [os.fsencode(place) for place in places]
-    with wiring.catalog.reading() as reading:
-        accepted = tuple(artifact.name for artifact in find_artifacts(reading, accept, here=wiring.here))
+    meant = scans_meant(wiring, places, accept, hosts)
+    answered = Incomplete(wiring)
     with wiring.output.progress(None, "files", "scanning") as advance:
-        seen = 0
-
-        def progress(files: int, allocated_bytes: int, folder: bytes) -> None:
-            nonlocal seen
-            advance(files - seen)
-            seen = files
-
-        if dry_run:
-            report = scanning.look(wiring.host, wiring.catalog, words, accept=accepted, progress=progress)
-        else:
-            report = scanning.scan(
-                wiring.host,
-                wiring.catalog,
-                words,
-                now=wiring.now(),
-                actor=wiring.actor,
-                accept=accepted,
-                progress=progress,
-            )
+        scanned = scan_each(wiring, meant, wrote=not dry_run, advance=advance)
+        found = list(answered.answers(scanned, of=len(meant)))
     wiring.output.answer(
         "scan",
-        payload=lambda: scan_payload(report, wrote=not dry_run),
-        text=lambda: scan_document(report, wrote=not dry_run),
+        payload=lambda: {**scans_payload(found, wrote=not dry_run), **answered.payload},
+        text=lambda: scans_document(found, wrote=not dry_run),
     )
-    raise SystemExit(int(ExitCode.DONE if report.is_complete else ExitCode.PARTLY_DONE))
+    complete = all(report.is_complete for _, report in found)
+    raise SystemExit(int(answered.exit_code(ExitCode.DONE if complete else ExitCode.PARTLY_DONE)))
 
 
 @click.command("register", cls=Command)
-@click.argument("path", type=PATH)
+@click.argument("path", type=PLACE, metavar="PATH|HOST:PATH")
 @click.option("--kind", type=click.Choice([kind.value for kind in ArtifactKind]), help="What it is.")
 @click.option("--name", type=NAME, default=None, help="What to call it (default: root/path).")
 @click.option("--input", "inputs", multiple=True, metavar="NAME[:ROLE]", help="What it was made from; repeatable.")
@@ -77,7 +63,7 @@ def scan(wiring: Wiring, places: tuple[str, ...], accept: tuple[str, ...], *, dr
 @pass_wiring
 def register(
     wiring: Wiring,
-    path: bytes,
+    path: str,
     kind: str | None,
     name: str | None,
     inputs: tuple[str, ...],
@@ -89,8 +75,9 @@ def register(
     from artifactctl.inventory.registering import register as register_artifact
 
     statement = statement_of(kind=kind, name=name, inputs=inputs, labels=labels, facts=facts)
+    host, place = spot_of(wiring, path)
     artifact = register_artifact(
-        wiring.host, wiring.catalog, path, statement, here=wiring.here, now=wiring.now(), actor=wiring.actor
+        host, wiring.catalog, place, statement, here=wiring.here, now=wiring.now(), actor=wiring.actor
     )
     wiring.output.answer(
         "artifact",
@@ -101,7 +88,8 @@ def register(
 
 @click.command("verify", cls=Command)
 @click.argument("names", nargs=-1, type=ARTIFACT, metavar="[NAME|PATH]...")
-@click.option("--all", "everything", is_flag=True, help="Everything with a living copy on this machine.")
+@click.option("--all", "everything", is_flag=True, help="Everything that has a living copy, on every machine.")
+@hosts_option
 @click.option(
     "--level",
     type=click.Choice([level.value for level in VerifyLevel]),
@@ -110,27 +98,23 @@ def register(
     help="How deep to look; digests reads every byte.",
 )
 @pass_wiring
-def verify(wiring: Wiring, names: tuple[str, ...], level: str, *, everything: bool) -> None:
-    """Check that every member is there, whole, and what was declared; exits 3 when not."""
-    from artifactctl.inventory import verifying
+def verify(wiring: Wiring, names: tuple[str, ...], level: str, hosts: tuple[str, ...], *, everything: bool) -> None:
+    """Check that every member is there, whole, and what was declared; exits 3 when not.
+
+    A name means every copy of it, wherever it lies; a path the copies on its machine.
+    """
+    from artifactctl.cli.verifying import verify_each
     from artifactctl.report.verification import verify_document, verify_payload
 
     if bool(names) == everything:
         raise UsageError("say what to verify", remedy="name artifacts, or give --all; not both")
+    answered = Incomplete(wiring)
     with wiring.output.progress(None, "bytes", "reading") as advance:
-        results = tuple(
-            verifying.verify_named(
-                wiring.host,
-                wiring.catalog,
-                names=verifying.names_here(wiring.host, wiring.catalog) if everything else names,
-                here=wiring.here,
-                now=wiring.now(),
-                actor=wiring.actor,
-                level=VerifyLevel(level),
-                progress=advance,
-                clients=wiring.clients,
-            )
-        )
-    wiring.output.answer("verify", payload=lambda: verify_payload(results), text=lambda: verify_document(results))
-    sound = all(result.ok for result in results)
+        results = verify_each(wiring, names, answered, hosts=hosts, level=VerifyLevel(level), advance=advance)
+    wiring.output.answer(
+        "verify",
+        payload=lambda: {**verify_payload(results), **answered.payload},
+        text=lambda: verify_document(results),
+    )
+    sound = all(result.ok for result in results) and not answered.missing
     raise SystemExit(int(ExitCode.DONE if sound else ExitCode.CHECK_FAILED))

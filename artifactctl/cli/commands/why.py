@@ -4,6 +4,7 @@ import click
 
 from artifactctl.cli.options import ARTIFACT
 from artifactctl.cli.shared_options import Command
+from artifactctl.cli.which_machine import machines_of_roots
 from artifactctl.cli.wiring import Wiring, pass_wiring
 
 
@@ -17,11 +18,26 @@ def why(wiring: Wiring, name: str) -> None:
     """
     from artifactctl.cli.reclaiming import workplace_of
     from artifactctl.inventory.finding import find_artifact
-    from artifactctl.reclaim.explaining import explain_artifact
+    from artifactctl.reclaim.explaining import (
+        copies_to_judge,
+        explain_absence,
+        explain_artifact,
+        explain_silence,
+        joined,
+    )
     from artifactctl.report.why import why_document, why_payload
 
-    work = workplace_of(wiring)
-    with work.catalog.reading() as reading:
+    with wiring.catalog.reading() as reading:
         artifact = find_artifact(reading, name, here=wiring.here)
-    answer = explain_artifact(work, artifact)
+    machines = machines_of_roots(wiring, [replica.root for replica in copies_to_judge(artifact)])
+    answered = wiring.fleet.each(machines, lambda host: explain_artifact(workplace_of(wiring, host=host), artifact))
+    if len(answered) == 1 and answered[0].failure is not None:
+        raise answered[0].failure
+    answer = joined(
+        [
+            each.value if each.failure is None else explain_silence(artifact, each.name, each.failure.message)
+            for each in answered
+        ]
+        or [explain_absence(wiring.catalog, artifact)]
+    )
     wiring.output.answer("why", payload=lambda: why_payload(answer), text=lambda: why_document(answer))

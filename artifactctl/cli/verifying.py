@@ -1,0 +1,73 @@
+"""Verifying what was named, or everything, one machine after the other."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from artifactctl.cli.which_machine import Incomplete, every_machine_meant, machines_of_roots
+from artifactctl.cli.wiring import Wiring
+from artifactctl.domain.places import split_host
+
+if TYPE_CHECKING:
+    from artifactctl.domain.artifacts import VerifyLevel
+    from artifactctl.domain.ledger import KnownHost
+    from artifactctl.domain.verification import VerifyResult
+    from artifactctl.hosts.protocol import Host
+
+Named = dict["KnownHost | None", list[str]]
+
+
+def verify_each(
+    wiring: Wiring,
+    names: Sequence[str],
+    answered: Incomplete,
+    *,
+    hosts: Sequence[str],
+    level: "VerifyLevel",
+    advance: Callable[[int], None],
+) -> "tuple[VerifyResult, ...]":
+    """Return one result a copy; without names everything is verified that has a living copy."""
+    from artifactctl.inventory import verifying
+
+    named = _by_machine(wiring, names, hosts) if names else None
+    machines = every_machine_meant(wiring, hosts) if named is None else tuple(named)
+    results: list[VerifyResult] = []
+    for machine in machines:
+
+        def verify(host: "Host", machine: "KnownHost | None" = machine) -> "tuple[VerifyResult, ...]":
+            chosen = verifying.names_here(host, wiring.catalog) if named is None else named[machine]
+            return tuple(
+                verifying.verify_named(
+                    host,
+                    wiring.catalog,
+                    names=chosen,
+                    here=wiring.here,
+                    now=wiring.now(),
+                    actor=wiring.actor,
+                    level=level,
+                    progress=advance,
+                )
+            )
+
+        for found in answered.answers(wiring.fleet.one_by_one((machine,), verify), of=len(machines)):
+            results += found
+    return tuple(results)
+
+
+def _by_machine(wiring: Wiring, words: Sequence[str], hosts: Sequence[str]) -> Named:
+    """Return the names to verify on each machine: those of the living copies, or the one that a path is on."""
+    from artifactctl.inventory.finding import find_artifact
+    from artifactctl.inventory.places import place_of
+    from artifactctl.inventory.verifying import VERIFIABLE
+
+    wanted = every_machine_meant(wiring, hosts) if hosts else None
+    named: Named = {}
+    with wiring.catalog.reading() as reading:
+        for word in words:
+            artifact = find_artifact(reading, word, here=wiring.here)
+            machines = machines_of_roots(wiring, [r.root for r in artifact.replicas if r.state in VERIFIABLE])
+            if word != artifact.name or split_host(word)[0]:
+                machines = (place_of(reading, word, here=wiring.here).machine,)
+            chosen = [m for m in machines if wanted is None or m in wanted] or [*(wanted or (None,))]
+            for machine in chosen:
+                named.setdefault(machine, []).append(artifact.name)
+    return named
