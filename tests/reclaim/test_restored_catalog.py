@@ -8,6 +8,7 @@ import pytest
 
 from artifactctl import audit
 from artifactctl.catalog import open_catalog
+from artifactctl.domain.accounts import Account
 from artifactctl.domain.artifacts import ArtifactKind, ReplicaState
 from artifactctl.domain.backups import CatalogRestore
 from artifactctl.domain.errors import HostFailure, Refused
@@ -16,12 +17,15 @@ from artifactctl.domain.verdicts import Verdict
 from artifactctl.inventory.acting import Acting
 from artifactctl.inventory.catalog_backup import back_up
 from artifactctl.inventory.catalog_restore import put_in_force, unpacked
+from artifactctl.inventory.doorkeeping import Doorkeeper
 from artifactctl.inventory.holding import NotMirrored, add_hold, release_holds
 from artifactctl.inventory.mirrored_holds import read_holds
 from artifactctl.inventory.standing import NotInCharge
 from artifactctl.reclaim import examining
 from artifactctl.reclaim.confirming import awaiting, confirm
 from tests.reclaim.ground import ROOT_PATH, Ground
+
+ADA = Account(login="ada", host="node-1", user_id=1000)
 
 
 def acting(ground: Ground) -> Acting:
@@ -40,7 +44,8 @@ def backup(ground: Ground) -> Path:
 def restore(ground: Ground, file: Path) -> CatalogRestore:
     ground.catalog.close()
     try:
-        with unpacked(os.fsencode(file), str(ground.folder / "catalog.db"), acting=acting(ground)) as found:
+        present, doorkeeper = str(ground.folder / "catalog.db"), Doorkeeper(lambda: ADA)
+        with unpacked(os.fsencode(file), present, acting=acting(ground), doorkeeper=doorkeeper) as found:
             return put_in_force(ground.machine, found, reason="the disk died", acting=acting(ground))
     finally:
         ground.catalog = open_catalog(ground.folder / "catalog.db", now=ground.now())
@@ -310,7 +315,8 @@ def test_two_restored_copies_of_one_backup_never_share_an_epoch(ground: Ground, 
     restore(ground, backup)
     twin = ground.folder / "twin"
     twin.mkdir()
-    with unpacked(os.fsencode(backup), str(twin / "catalog.db"), acting=acting(ground)) as found:
+    present, doorkeeper = str(twin / "catalog.db"), Doorkeeper(lambda: ADA)
+    with unpacked(os.fsencode(backup), present, acting=acting(ground), doorkeeper=doorkeeper) as found:
         other = put_in_force(ground.machine, found, reason="", acting=acting(ground))
     ground.machine.do.rename(away, ROOT_PATH)
     confirmed(ground)
