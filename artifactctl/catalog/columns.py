@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import BigInteger, Dialect, Integer, Text, TypeDecorator
+from sqlalchemy import BigInteger, Dialect, Integer, String, Text, TypeDecorator
 
 from artifactctl.domain.text import storable
 
@@ -43,6 +43,16 @@ class Words(TypeDecorator[str]):
 
     def process_result_value(self, value: Any | None, dialect: Dialect) -> str | None:
         return None if value is None else str(value)
+
+
+class Key(TypeDecorator[str]):
+    """A short text that rows are looked up by: what a person types for one may be anything, as in `Words`."""
+
+    impl = String
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        return None if value is None else storable(value)
 
 
 class JsonText(TypeDecorator[Any]):

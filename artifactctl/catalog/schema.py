@@ -18,7 +18,7 @@ from sqlalchemy import (
     Table,
 )
 
-from artifactctl.catalog.columns import Identifier, Instant, Words
+from artifactctl.catalog.columns import Identifier, Instant, Key, Words
 
 metadata = MetaData(
     naming_convention={
@@ -60,7 +60,7 @@ host = Table(
 volume = Table(
     "volume",
     metadata,
-    Column("filesystem_uuid", String(64), primary_key=True),
+    Column("filesystem_uuid", Key(64), primary_key=True),
     Column("host_id", Identifier, ForeignKey("host.id"), primary_key=True),
     Column("mount", LargeBinary, nullable=False),
     Column("filesystem_type", String(32), nullable=False),
@@ -72,11 +72,11 @@ volume = Table(
 root = Table(
     "root",
     metadata,
-    Column("id", String(64), primary_key=True),
+    Column("id", Key(64), primary_key=True),
     Column("name", Words, nullable=False),
     Column("host_id", Identifier, ForeignKey("host.id"), nullable=False),
     Column("path", LargeBinary, nullable=False),
-    Column("filesystem_uuid", String(64), nullable=False, index=True),
+    Column("filesystem_uuid", Key(64), nullable=False, index=True),
     Column("filesystem_type", String(32), nullable=False),
     Column("inode", Bytes, nullable=False),
     Column("attestation", Words, nullable=False),

@@ -12,7 +12,7 @@ from sqlalchemy import (
     Text,
 )
 
-from artifactctl.catalog.columns import Identifier, Instant, JsonText, Words
+from artifactctl.catalog.columns import Identifier, Instant, JsonText, Key, Words
 from artifactctl.catalog.schema import metadata
 
 run = Table(
@@ -49,7 +49,7 @@ lease = Table(
     "lease",
     metadata,
     Column("fence", Identifier, primary_key=True),
-    Column("lease_id", String(64), nullable=False, unique=True),
+    Column("lease_id", Key(64), nullable=False, unique=True),
     Column("artifact_id", Identifier, ForeignKey("artifact.id"), nullable=False, index=True),
     Column("owner", Words, nullable=False),
     Column("host", Words, nullable=False),
@@ -80,8 +80,8 @@ hold = Table(
 reservation = Table(
     "reservation",
     metadata,
-    Column("id", String(64), primary_key=True),
-    Column("filesystem_uuid", String(64), nullable=False, index=True),
+    Column("id", Key(64), primary_key=True),
+    Column("filesystem_uuid", Key(64), nullable=False, index=True),
     Column("host_id", Identifier, ForeignKey("host.id"), nullable=False),
     Column("path", LargeBinary, nullable=False),
     Column("reserved_bytes", BigInteger, nullable=False),
@@ -96,7 +96,7 @@ reservation = Table(
 plan = Table(
     "plan",
     metadata,
-    Column("digest", String(64), primary_key=True),
+    Column("digest", Key(64), primary_key=True),
     Column("document", Text, nullable=False),
     Column("state", String(16), nullable=False),
     Column("actor", Words, nullable=False),
@@ -109,7 +109,7 @@ plan = Table(
 plan_step_use = Table(
     "plan_step_use",
     metadata,
-    Column("digest", String(64), primary_key=True),
+    Column("digest", Key(64), primary_key=True),
     Column("step_index", Integer, primary_key=True, autoincrement=False),
     Column("used_at", Instant, nullable=False),
     Column("actor", Words, nullable=False),
@@ -119,7 +119,7 @@ approval = Table(
     "approval",
     metadata,
     Column("id", Identifier, primary_key=True),
-    Column("digest", String(64), nullable=False, index=True),
+    Column("digest", Key(64), nullable=False, index=True),
     Column("actor", Words, nullable=False),
     Column("reason", Words, nullable=False),
     Column("approved_at", Instant, nullable=False),
@@ -129,7 +129,7 @@ approval = Table(
 operation = Table(
     "operation",
     metadata,
-    Column("id", String(64), primary_key=True),
+    Column("id", Key(64), primary_key=True),
     Column("artifact_id", Identifier, ForeignKey("artifact.id"), nullable=False, index=True),
     Column("replica_id", Identifier, ForeignKey("replica.id"), nullable=False, index=True),
     Column("root_id", String(64), ForeignKey("root.id"), nullable=False, index=True),
