@@ -62,7 +62,8 @@ def purge_had_begun(point: str) -> bool:
 
 
 def test_every_point_is_reached_by_some_act() -> None:
-    assert {point for _, point in CELLS} == set(POINTS)
+    of_copies = {point for point in POINTS if point.startswith("copy:")}  # tests/archiving kills at each of those
+    assert {point for _, point in CELLS} == set(POINTS) - of_copies
 
 
 @pytest.fixture(scope="module")
