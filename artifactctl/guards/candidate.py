@@ -146,15 +146,16 @@ class Candidate:
     def copies_of_what_lies_there(self, observation: Observation) -> tuple[Replica | ArchiveCopy, ...]:
         """Return the verified copies, in roots and in stores, of exactly the content that was observed.
 
-        What was written since a copy was verified is in no copy, though every file may have its old size: unless this
-        one was verified by its digests as it lies there, which all copies share.
+        What was written since a copy was verified is in no copy, though every file may have its old size, and an old
+        mtime as well (`cp -p`, `rsync -t`), which is why ctimes count: unless this one was verified by its digests as
+        it lies there, which all copies share.
         """
         tree = observation.tree
         if tree is None:
             return ()
         here = self.replica
         digests_hold = here.verified_level is VerifyLevel.DIGESTS and here.verified_fingerprint == tree.fingerprint
-        copies = [c for c in self.other_copies if digests_hold or (c.verified_at and tree.written_at <= c.verified_at)]
+        copies = [c for c in self.other_copies if digests_hold or (c.verified_at and tree.changed_at <= c.verified_at)]
         content = self.artifact.content_digest
         archives = [
             each

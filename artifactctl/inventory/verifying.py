@@ -33,6 +33,8 @@ from artifactctl.inventory.writers import who_may_write, who_may_write_elsewhere
 MOST_PROBLEMS = 50
 """Problems beyond are counted, not listed."""
 
+_NO_PROOF = "it does not count as proof for removing something else"
+
 Progress = Callable[[int], None]
 """progress(bytes read since the last call)."""
 
@@ -138,7 +140,7 @@ def _verify_copy(
             problems += _changed_meanwhile(replica, copy, after) or _who_is_writing(after)
             others = _elsewhere(host, catalog, replica, after, clients)
             problems += others.problems
-            reservations = others.reservations
+            reservations = (*others.reservations, *_unhashed(artifact, replica, fingerprint, level))
     except HostFailure as failure:
         problems.append(failure.message)
     result = VerifyResult(
@@ -160,6 +162,16 @@ def _who_is_writing(seen: ContentLook) -> tuple[str, ...]:
     """Return who may change the content while it is read, and after that without a trace; () when nobody was seen."""
     writer = who_may_write(seen.writers) if seen.is_there else ""
     return (f"nothing is verified while it may be changing: {writer}",) if writer else ()
+
+
+def _unhashed(artifact: Artifact, replica: Replica, fingerprint: str, level: VerifyLevel) -> tuple[str, ...]:
+    """Return that bytes which changed are not known to be those whose digests are stored; headers cannot tell."""
+    if level is VerifyLevel.DIGESTS or not artifact.content_digest or replica.verified_fingerprint == fingerprint:
+        return ()
+    return (
+        f"{_NO_PROOF}: it changed since its digests were stored, and only `artifactctl verify {artifact.name} "
+        "--level digests` says whether its bytes are still those",
+    )
 
 
 def _changed_meanwhile(replica: Replica, before: Copy, after: ContentLook) -> tuple[str, ...]:
@@ -188,8 +200,7 @@ def _elsewhere(host: Host, catalog: Catalog, replica: Replica, seen: ContentLook
     if writer:
         return _Others(problems=(f"nothing is verified while it may be changing: {writer}",))
     doubt = why_nobody_knows(seen.writers, statement, looks)
-    proof = "it does not count as proof for removing something else"
-    return _Others(reservations=(f"{proof}: {doubt}",) if doubt else ())
+    return _Others(reservations=(f"{_NO_PROOF}: {doubt}",) if doubt else ())
 
 
 def _target(replica: Replica) -> ManagedPath:

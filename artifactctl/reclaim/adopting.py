@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from artifactctl.catalog import Catalog, create_or_upgrade, open_trial
 from artifactctl.catalog.copying import copy_catalog
-from artifactctl.domain.artifacts import Artifact, Replica, Root
+from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, Root
 from artifactctl.domain.attestation import READ_ONLY
 from artifactctl.domain.errors import UsageError
 from artifactctl.domain.identity import MARKER_DIRECTORY, QUARANTINE_BESIDE, ManagedPath
@@ -30,6 +30,7 @@ from artifactctl.inventory.machines import machine_in, roots_here
 from artifactctl.inventory.registering import Statement, register
 from artifactctl.inventory.roots import add_root, fit_path, overlapping, refuse_inside_another, why_never
 from artifactctl.reclaim.preparing import live_replica
+from artifactctl.reclaim.survey import target_of
 
 _MEMORY = Path("/dev/shm")
 _NOT_YET = "none yet"
@@ -56,7 +57,7 @@ class Adoption:
                 parent = os.path.dirname(path)
                 add_root(host, catalog, parent, now=acting.now, actor=acting.actor, homes=self.homes)
             artifact = register(host, catalog, path, Statement(), now=acting.now, actor=acting.actor)
-            chosen.append((artifact, live_replica(artifact)))
+            chosen.append((artifact, _copy_at(artifact, path)))
         return tuple(chosen)
 
 
@@ -75,10 +76,16 @@ def adopt(
             for path in paths:
                 _cover(host, trial, path, markers, homes=homes, acting=acting)
                 artifact = register(pretended, trial, path, Statement(), now=acting.now, actor=acting.actor)
-                chosen.append((artifact, live_replica(artifact)))
+                chosen.append((artifact, _copy_at(artifact, path)))
             yield Adoption(catalog=trial, host=pretended, paths=tuple(paths), homes=homes, chosen=tuple(chosen))
         finally:
             trial.close()
+
+
+def _copy_at(artifact: Artifact, path: bytes) -> Replica:
+    """Return the copy that was registered just now, which may have others elsewhere."""
+    here = (r for r in artifact.replicas if r.state is ReplicaState.LIVE and target_of(r).absolute == path)
+    return next(here, None) or live_replica(artifact)
 
 
 def _trial_catalog(catalog: Catalog | None, place: Path, *, acting: Acting) -> Catalog:

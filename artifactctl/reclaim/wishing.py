@@ -7,7 +7,7 @@ from artifactctl.catalog import Reading
 from artifactctl.catalog.artifact_queries import BYTES_AT_PATH
 from artifactctl.catalog.failures import UnknownObject
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, Root
-from artifactctl.domain.errors import UsageError
+from artifactctl.domain.errors import Refused, UsageError
 from artifactctl.inventory.finding import find_artifact, roots_above
 from artifactctl.inventory.places import Here, Place, place_of, roots_at
 from artifactctl.reclaim.preparing import live_replica
@@ -53,7 +53,10 @@ def targets_of(reading: Reading, words: Sequence[str], *, here: Here, exists: Ca
             if _is_of_the_past(artifact, word, place, there) and exists(place):
                 unregistered.append(place)
                 continue
-            replica = _replica_meant(artifact, place, there) or live_replica(artifact)
+            replica = _replica_meant(artifact, place, there)
+            if replica is None and reading.artifact(word) is None:
+                raise _not_there(artifact, place, there)
+            replica = replica or live_replica(artifact)
             chosen[replica.replica_id] = (artifact, replica)
     if scope and (chosen or unregistered):
         raise UsageError(
@@ -73,6 +76,15 @@ def _replica_meant(artifact: Artifact, place: Place, roots: Sequence[Root]) -> R
     """Return the live copy that lies exactly there."""
     live = [r for r in artifact.replicas if r.state is ReplicaState.LIVE]
     return next((r for r in live if _lies_at(r, place, roots)), None)
+
+
+def _not_there(artifact: Artifact, place: Place, roots: Sequence[Root]) -> Refused:
+    """A path means the copy at that path: where it is gone, no other one may go in its stead."""
+    states = ", ".join(sorted({r.state.value for r in artifact.replicas if _lies_at(r, place, roots)}))
+    return Refused(
+        f"nothing of {artifact.name} lies at {place.text} any more: that copy is {states or 'elsewhere'}",
+        remedy=f"`artifactctl show {artifact.name}` lists its copies; name the one you mean by its path",
+    )
 
 
 def _lies_at(replica: Replica, place: Place, roots: Sequence[Root]) -> bool:

@@ -5,10 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from artifactctl.domain.artifacts import ReplicaState
+from artifactctl.domain.artifacts import ReplicaState, VerifyLevel
+from artifactctl.domain.errors import Refused
 from artifactctl.domain.operations import StepOutcome
+from artifactctl.inventory.places import NOWHERE, Here
+from artifactctl.inventory.verifying import verify
 from artifactctl.policy.ruleset import Action, Matcher, Policy, Rule
-from tests.archiving.ground import NOON, Ground, picture
+from artifactctl.reclaim.wishing import targets_of
+from tests.archiving.ground import ACTOR, NOON, Ground, picture
 from tests.archiving.removing import QUICK, carry_out, plan_for
 
 ARCHIVING = replace(QUICK, rules=(Rule(name="states", match=Matcher(names=("hidden",)), action=Action.ARCHIVE),))
@@ -55,6 +59,39 @@ def test_what_was_written_into_the_original_since_is_in_no_copy(ground: Ground) 
 
     (said,) = [item for item in refused.blocking if item.guard == "recoverable"]
     assert "it was written to after the copy on `far` was verified" in said.reason
+
+
+def test_no_level_below_digests_makes_a_damaged_copy_count_again(ground: Ground) -> None:
+    ground.archive()
+    damaged = ground.at(ground.far, b"hidden/rows/data_1.bin")
+    times = os.stat(damaged)
+    with open(damaged, "r+b") as file:
+        file.write(b"other")
+    os.utime(damaged, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+    seen = verify(
+        ground.host, ground.catalog, "hidden", here=NOWHERE, now=NOON, actor=ACTOR, level=VerifyLevel.MEMBERS
+    )
+
+    assert [item.ok for item in seen] == [True, True]
+    assert any("digests" in words for item in seen for words in item.reservations)
+    assert [r.name for r in plan_for(ground, "near").refused] == ["hidden"]
+
+
+def test_the_path_of_a_copy_that_went_does_not_mean_another_copy(ground: Ground) -> None:
+    ground.archive()
+    carry_out(ground, plan_for(ground, "near"))
+    here = Here(directory=b"/", identify=ground.host.identify)
+
+    with ground.catalog.reading() as reading:
+        for path, quarantined in ((ground.near, True), (ground.far, False)):
+            words = [os.fsdecode(ground.at(path))]
+            if quarantined:
+                with pytest.raises(Refused, match=r"lies at .*/near/hidden any more: that copy is quarantined"):
+                    targets_of(reading, words, here=here, exists=lambda place: False)
+            else:
+                (chosen,) = targets_of(reading, words, here=here, exists=lambda place: True).chosen
+                assert chosen[1].root.name == "far"
 
 
 @pytest.mark.parametrize("policy", [ARCHIVING])

@@ -304,6 +304,13 @@ CASES: list[tuple[str, str, dict[str, Any], dict[str, Any], Verdict]] = [
     ("no_live_descendant", "an unconfirmed lineage", {"lineage_trusted": False}, {}, U),
     ("recoverable", "another verified copy", {}, {}, C),
     ("recoverable", "a copy verified before the last write", {"other_copies": (OLD_COPY,)}, {}, B),
+    (
+        "recoverable",
+        "a copy verified before a write that left old mtimes",
+        {"other_copies": (a_verified_copy(verified_at=NOON - timedelta(hours=2)),)},
+        {"tree": a_tree(changed_at=NOON - timedelta(hours=1), written_at=LONG_AGO)},
+        B,
+    ),
     ("recoverable", "the same, and this one holds the digests", {**BY_DIGESTS, "other_copies": (OLD_COPY,)}, {}, C),
     ("recoverable", "an archive of exactly this", {**ALONE, "archives": (ARCHIVE,)}, {}, C),
     ("recoverable", "an archive of something else", {**ALONE, "archives": (OTHER_ARCHIVE,)}, {}, B),
