@@ -102,7 +102,7 @@ def test_what_is_protected_stays_whoever_names_it_and_at_the_purge_as_well(site:
 
     purge = site("quarantine", "purge", "vol/run-1", "--yes", "--json")
     policy(site, "no: such section\n", file="broken.yaml")
-    broken = site("reclaim", "vol/run-1", "--dry-run")
+    broken = site("reclaim", "vol/run-2", "--dry-run")
     restored = site("quarantine", "restore", "vol/run-1")
     (site.cli.cwd / "policies" / "broken.yaml").unlink()
     named = site("reclaim", "vol/run-1", "--policy", "loose.yaml", "--yes", *GIVEN_UP, "--json")
