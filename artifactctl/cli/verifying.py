@@ -45,6 +45,7 @@ def verify_each(
                     actor=wiring.actor,
                     level=level,
                     progress=advance,
+                    clients=wiring.clients,
                 )
             )
 
