@@ -69,9 +69,7 @@ def test_no_level_below_digests_makes_a_damaged_copy_count_again(ground: Ground)
         file.write(b"other")
     os.utime(damaged, ns=(times.st_atime_ns, times.st_mtime_ns))
 
-    seen = verify(
-        ground.host, ground.catalog, "hidden", here=NOWHERE, now=NOON, actor=ACTOR, level=VerifyLevel.MEMBERS
-    )
+    seen = verify(ground.host, ground.catalog, "hidden", here=NOWHERE, now=NOON, actor=ACTOR, level=VerifyLevel.MEMBERS)
 
     assert [item.ok for item in seen] == [True, True]
     assert any("digests" in words for item in seen for words in item.reservations)
