@@ -4,9 +4,9 @@ from artifactctl.archiving.destination import require_free
 from artifactctl.archiving.making import begin, begun_before, fill, put_in_place
 from artifactctl.archiving.pieces import pieces_of_replica
 from artifactctl.archiving.promises import kept_while_copying
-from artifactctl.archiving.source import examine, require_unchanged
+from artifactctl.archiving.source import Source, examine, require_unchanged
 from artifactctl.archiving.work import ArchivingWork
-from artifactctl.domain.artifacts import Artifact, Replica, Root
+from artifactctl.domain.artifacts import Artifact, Replica, Root, VerifyLevel
 from artifactctl.domain.audit import JsonValue
 from artifactctl.inventory.targets import Target
 from artifactctl.report.archive import CopyMade, origin_of
@@ -31,6 +31,7 @@ def archive_to_root(work: ArchivingWork, artifact: Artifact, replica: Replica, d
             seconds = round(work.elapsed_clock() - began_at, 3)
             facts = {"seconds": seconds, **hosts_between(work, replica, destination.root)}
             put_in_place(work, source, destination, operation, copied, facts=facts)
+            _record_what_was_read(work, source)
     return CopyMade(
         name=artifact.name,
         source=source.target.absolute,
@@ -43,6 +44,12 @@ def archive_to_root(work: ArchivingWork, artifact: Artifact, replica: Replica, d
         is_verified=not copied.stopped,
         same_volume=destination.root.filesystem_uuid == replica.root.filesystem_uuid,
     )
+
+
+def _record_what_was_read(work: ArchivingWork, source: Source) -> None:
+    """Note that the original has the digests its copy has: then no clock decides whether it changed since."""
+    with work.catalog.writing(work.actor, work.clock()) as writing:
+        writing.set_verified(source.replica.replica_id, VerifyLevel.DIGESTS, source.fingerprint, ok=True)
 
 
 def hosts_between(work: ArchivingWork, replica: Replica, root: Root | None) -> dict[str, JsonValue]:
