@@ -18,7 +18,7 @@ from artifactctl.catalog import Catalog, create_or_upgrade, open_trial
 from artifactctl.catalog.copying import copy_catalog
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, Root
 from artifactctl.domain.attestation import READ_ONLY
-from artifactctl.domain.errors import UsageError
+from artifactctl.domain.errors import Refused, UsageError
 from artifactctl.domain.identity import MARKER_DIRECTORY, QUARANTINE_BESIDE, ManagedPath
 from artifactctl.domain.observation import MarkerState, Observation
 from artifactctl.domain.text import display_path
@@ -29,7 +29,6 @@ from artifactctl.inventory.finding import roots_above
 from artifactctl.inventory.machines import machine_in, roots_here
 from artifactctl.inventory.registering import Statement, register
 from artifactctl.inventory.roots import add_root, fit_path, overlapping, refuse_inside_another, why_never
-from artifactctl.reclaim.preparing import live_replica
 from artifactctl.reclaim.survey import target_of
 
 _MEMORY = Path("/dev/shm")
@@ -83,9 +82,13 @@ def adopt(
 
 
 def _copy_at(artifact: Artifact, path: bytes) -> Replica:
-    """Return the copy that was registered just now, which may have others elsewhere."""
-    here = (r for r in artifact.replicas if r.state is ReplicaState.LIVE and target_of(r).absolute == path)
-    return next(here, None) or live_replica(artifact)
+    """Return the copy that was registered just now; Refused where none lies at the path, whatever lies elsewhere."""
+    for replica in artifact.replicas:
+        if replica.state is ReplicaState.LIVE and target_of(replica).absolute == path:
+            return replica
+    raise Refused(
+        f"{artifact.name} has no live copy at {display_path(path)}", remedy=f"artifactctl show {artifact.name}"
+    )
 
 
 def _trial_catalog(catalog: Catalog | None, place: Path, *, acting: Acting) -> Catalog:
