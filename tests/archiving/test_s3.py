@@ -13,8 +13,11 @@ import pytest
 from tests.archiving.ground import picture, plant
 from tests.archiving.s3_server import MISSING, environment_for, lying_server, s3_server
 from tests.bench.command_line import CommandLine, Outcome
+from tests.bench.sandbox import system_tests_are_demanded
 
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
+pytestmark = pytest.mark.skipif(
+    bool(MISSING) and not system_tests_are_demanded(), reason=f"not installed: {', '.join(MISSING)}"
+)
 
 QUICK = '[policy]\nquiet_time = "0s"\n'
 
