@@ -111,8 +111,9 @@ class Candidate:
     `required_successor`, and `required_copies` verified ones that are left; neither where the operator named it.
     `statement` is what is on record about who else can have files open on its volume. What was set aside on it may not
     go before `purge_not_before` (None: that is past, or nothing is to be purged), and never at once
-    (`purge_at_once`). `lineage_trusted` is false in a catalog that was rebuilt or restored, or that is an older copy
-    of itself, and was not confirmed since; `clock_trusted` while the clock is behind what was recorded.
+    (`purge_at_once`). `is_set_aside`: it lies in quarantine and is to be purged now. `lineage_trusted` is false in a
+    catalog that was rebuilt or restored, or that is an older copy of itself, and was not confirmed since;
+    `clock_trusted` while the clock is behind what was recorded.
     """
 
     artifact: Artifact
@@ -142,6 +143,14 @@ class Candidate:
     statement: Statement | None = None
     purge_not_before: datetime | None = None
     purge_at_once: bool = False
+    is_set_aside: bool = False
+
+    def waiving(self, guard: str) -> str:
+        """Return how a person waives a guard. A purge takes those of the removal only: for another, put it back."""
+        waive = f'`--waive {guard} --reason "..."`'
+        if not self.is_set_aside:
+            return waive
+        return f"put it back (`artifactctl quarantine restore {self.artifact.name}`) and reclaim it with {waive}"
 
     def copies_of_what_lies_there(self, observation: Observation) -> tuple[Replica | ArchiveCopy, ...]:
         """Return the verified copies, in roots and in stores, of exactly the content that was observed.

@@ -26,13 +26,16 @@ class Recoverable:
         """Return the way back, or why there is none."""
         if not candidate.lineage_trusted:
             return self._blocked(
+                candidate,
                 "the catalog was rebuilt, restored or is an older copy, and nobody has confirmed its lineage",
                 ("lineage", "?"),
             )
         only_from_this = [child.name for child in candidate.rebuilt_from_this if not child.replaced_by]
         if only_from_this:
             names = first_of(only_from_this)
-            return self._blocked(f"{names}, already removed, could be built again only from it", ("only_input", names))
+            return self._blocked(
+                candidate, f"{names}, already removed, could be built again only from it", ("only_input", names)
+            )
         copies = candidate.copies_of_what_lies_there(observation)
         if copies:
             where = _where(copies[0])
@@ -46,6 +49,7 @@ class Recoverable:
             names = first_of([item.name for item in recipe.inputs])
             return self._clear(f"can be built again from {names}", ("inputs", names))
         return self._blocked(
+            candidate,
             self._why_not(candidate, new_content),
             ("recoverable", "no"),
             verdict=Verdict.UNKNOWN if candidate.doubted_copies else Verdict.BLOCKED,
@@ -58,13 +62,15 @@ class Recoverable:
     def _clear(self, reason: str, fact: tuple[str, str]) -> Evidence:
         return Evidence(guard=self.name, verdict=Verdict.CLEAR, reason=reason, facts=(fact,))
 
-    def _blocked(self, reason: str, fact: tuple[str, str], *, verdict: Verdict = Verdict.BLOCKED) -> Evidence:
+    def _blocked(
+        self, candidate: Candidate, reason: str, fact: tuple[str, str], *, verdict: Verdict = Verdict.BLOCKED
+    ) -> Evidence:
         return Evidence(
             guard=self.name,
             verdict=verdict,
             reason=reason,
             facts=(fact,),
-            remedy='record its inputs with `artifactctl link`, or give it up: `--waive recoverable --reason "..."`',
+            remedy=f"record its inputs with `artifactctl link`, or give it up: {candidate.waiving(self.name)}",
         )
 
 

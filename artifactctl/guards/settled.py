@@ -39,10 +39,12 @@ class Settled:
         for what, at, path in looks:
             where = display_path(path) if path else "it"
             if at > now + CLOCK_TOLERANCE:
-                return self._blocked(f"{where} was {what} in the future ({at:%Y-%m-%d %H:%M:%S} UTC)", what)
+                return self._blocked(candidate, f"{where} was {what} in the future ({at:%Y-%m-%d %H:%M:%S} UTC)", what)
             if now - at < quiet:
                 age = _age(max(now - at, timedelta()))
-                return self._blocked(f"{where} was {what} {age} ago, within the quiet time of {_text(quiet)}", what)
+                return self._blocked(
+                    candidate, f"{where} was {what} {age} ago, within the quiet time of {_text(quiet)}", what
+                )
         return Evidence(
             guard=self.name,
             verdict=Verdict.CLEAR,
@@ -50,13 +52,13 @@ class Settled:
             facts=(("quiet_seconds", str(int(quiet.total_seconds()))),),
         )
 
-    def _blocked(self, reason: str, what: str) -> Evidence:
+    def _blocked(self, candidate: Candidate, reason: str, what: str) -> Evidence:
         return Evidence(
             guard=self.name,
             verdict=Verdict.BLOCKED,
             reason=reason,
             facts=(("recently", what),),
-            remedy='wait, or `--waive settled --reason "..."` if you know what did it',
+            remedy=f"wait, or {candidate.waiving(self.name)} if you know what did it",
         )
 
 

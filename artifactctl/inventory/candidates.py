@@ -126,6 +126,7 @@ def candidate_for(
         statement=statement,
         purge_not_before=_purge_not_before(choice, statement, trust, now=now),
         purge_at_once=choice.purge_at_once,
+        is_set_aside=choice.set_aside_at is not None,
     )
 
 

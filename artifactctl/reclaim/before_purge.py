@@ -8,7 +8,7 @@ from artifactctl.domain.observation import Observation
 from artifactctl.domain.operations import JournalEvent
 from artifactctl.domain.text import display_path
 from artifactctl.domain.verdicts import Evidence, Verdict
-from artifactctl.guards import WAIVABLE, evaluate
+from artifactctl.guards import evaluate
 from artifactctl.inventory.candidates import Choice, candidate_for
 from artifactctl.inventory.kinship import Freshness
 from artifactctl.inventory.machines import roots_here
@@ -83,17 +83,7 @@ def judge(workplace: Workplace, reading: Reading, item: Quarantined, look: Look)
         trust=workplace.trust(reading),
         now=workplace.clock(),
     )
-    evidence = evaluate(workplace.guards, candidate, look.observation, waivers=item.operation.waivers)
-    return tuple(_with_a_way_out(item, each) for each in evidence)
-
-
-def _with_a_way_out(item: Quarantined, evidence: Evidence) -> Evidence:
-    """A purge takes no waivers but those that its removal was given: the way to a new one leads through a restore."""
-    if evidence.permits_removal or evidence.guard not in WAIVABLE:
-        return evidence
-    restore = f"`artifactctl quarantine restore {item.operation.operation_id}`"
-    again = f"`artifactctl reclaim {item.artifact.name} --waive {evidence.guard} --reason ...`"
-    return replace(evidence, remedy=f"it can be put back ({restore}), and given up by {again}")
+    return evaluate(workplace.guards, candidate, look.observation, waivers=item.operation.waivers)
 
 
 def left_bytes(workplace: Workplace, item: Quarantined) -> int:

@@ -193,6 +193,11 @@ def test_the_input_that_made_it_recoverable_removed_during_the_grace_refuses_the
     result = applying.purge(ground.workplace, [hidden], reason="old")
 
     assert blocked_by(result) == {"recoverable"}
+    (blocked,) = [e for step in result.steps for e in step.evidence if not e.permits_removal]
+    assert blocked.remedy == (
+        "record its inputs with `artifactctl link`, or give it up: put it back "
+        '(`artifactctl quarantine restore hidden-old`) and reclaim it with `--waive recoverable --reason "..."`'
+    )
 
 
 def test_the_only_input_of_something_in_quarantine_is_not_given_up_without_a_waiver(ground: Ground) -> None:
