@@ -44,7 +44,7 @@ def listening(answer: Callable[[socket.socket], None]) -> Iterator[int]:
 
 def connect(port: int, home: Path) -> Connection:
     (home / ".ssh").mkdir(exist_ok=True)
-    (home / ".ssh" / "config").write_text("ConnectTimeout 2\n")
+    (home / ".ssh" / "config").write_text("ConnectTimeout 10\n")
     (home / ".ssh" / "config").chmod(0o600)
     destination = resolve(Address(host="127.0.0.1", port=port), environment={"HOME": str(home)})
     return open_connection(destination, PIN, environment={"HOME": str(home)})
@@ -106,7 +106,8 @@ def serving(server: paramiko.ServerInterface) -> Callable[[socket.socket], None]
     def answer(connected: socket.socket) -> None:
         transport = paramiko.Transport(connected)
         transport.add_server_key(KEY)
-        transport.start_server(server=server)
+        # With an event it does not raise where the client is done and gone before this thread looks.
+        transport.start_server(event=threading.Event(), server=server)
         transport.join(20)
         transport.close()
 
