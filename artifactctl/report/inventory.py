@@ -38,3 +38,9 @@ def root_payload(root: Root, *, host: str = "") -> dict[str, Any]:
         "filesystem_type": root.filesystem_type,
         "attestation": root.attestation,
     }
+
+
+def forgotten_payload(root: Root, last_copies: Mapping[str, int]) -> dict[str, Any]:
+    """Return a root that was forgotten, with what had its last verified copy there and how much that takes."""
+    told = [{"name": name, "allocated_bytes": size} for name, size in last_copies.items()]
+    return {**root_payload(root), "last_copies": told}
