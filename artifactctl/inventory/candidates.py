@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from artifactctl.catalog import Reading
-from artifactctl.domain.artifacts import Artifact, Hold, Replica, Reservation
+from artifactctl.domain.artifacts import Artifact, Hold, Replica, Reservation, VerifyLevel
 from artifactctl.domain.attestation import MINIMUM_GRACE, Statement
 from artifactctl.guards import Candidate
 from artifactctl.hosts.protocol import Host
@@ -116,6 +116,7 @@ def candidate_for(
         other_copies=tuple(r for r in artifact.replicas if r.replica_id != replica.replica_id and fresh.is_verified(r)),
         archives=tuple(copy for copy in archives if copy.archive_id in fresh.archives),
         archive_doubt=doubts[0] if doubts else "",
+        hashed_first=_hashed_first(reading, replica),
         doubted_copies=fresh.doubted(r for r in artifact.replicas if r.replica_id != replica.replica_id),
         rebuilt_from_this=removed_children_of(reading, artifact, fresh=fresh),
         required_successor=None if choice.named else ruling.required_successor,
@@ -128,6 +129,15 @@ def candidate_for(
         purge_at_once=choice.purge_at_once,
         is_set_aside=choice.set_aside_at is not None,
     )
+
+
+def _hashed_first(reading: Reading, replica: Replica) -> datetime | None:
+    """Return when all members, as they are listed now, had their digests for the first time; None: not known."""
+    listed_at = reading.members_listed_at(replica.artifact_id)
+    if replica.verified_level is None or listed_at is None:
+        return None
+    done = (v for v in reading.verifications(replica.replica_id) if v.ok and v.level is VerifyLevel.DIGESTS)
+    return min((each.verified_at for each in done if each.verified_at >= listed_at), default=None)
 
 
 def _purge_not_before(choice: Choice, statement: Statement | None, trust: Trust, *, now: datetime) -> datetime | None:
