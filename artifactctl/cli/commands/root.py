@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from artifactctl.cli.options import PLACE
-from artifactctl.cli.shared_options import Group
+from artifactctl.cli.shared_options import Group, always
 from artifactctl.cli.which_machine import host_of_root, host_option, spot_of
 from artifactctl.cli.wiring import Wiring, pass_wiring
 from artifactctl.domain.errors import UsageError
@@ -22,7 +22,7 @@ def root() -> None:
     """Say below which folders artifactctl may act."""
 
 
-@root.command("add")
+@root.command("add", changes=always)
 @click.argument("path", type=PLACE, metavar="PATH|HOST:PATH")
 @host_option
 @click.option("--name", default="", help="What to call it (default: the folder's name).")
@@ -69,7 +69,7 @@ def add(wiring: Wiring, path: str, on: str, name: str, sole_clients: str | None,
     wiring.output.hint(f"`artifactctl scan {added.name}` finds what is there")
 
 
-@root.command("attest", reasoned=True)
+@root.command("attest", reasoned=True, changes=always)
 @click.argument("name")
 @click.option("--sole-clients", metavar=CLIENTS, help="The only machines that have files open there, with this one.")
 @click.option("--lease", is_flag=True, help="Everybody who uses the volume takes leases.")
@@ -135,7 +135,7 @@ def ls(wiring: Wiring) -> None:
     )
 
 
-@root.command("forget")
+@root.command("forget", changes=always)
 @click.argument("name")
 @click.option("--last-copies", is_flag=True, help="Also when a removal relied on a copy that lies there.")
 @pass_wiring
