@@ -96,6 +96,14 @@ class Successor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Untold:
+    """Something that only the root's own folder tells, which cannot be read: why, and what to do about it."""
+
+    reason: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
     """One replica with everything the catalog says that could keep it.
 
@@ -114,7 +122,8 @@ class Candidate:
     `statement` is what is on record about who else can have files open on its volume. What was set aside on it may not
     go before `purge_not_before` (None: that is past, or nothing is to be purged), and never at once
     (`purge_at_once`). `is_set_aside`: it lies in quarantine and is to be purged now. `lineage_trusted` is false in a
-    catalog that was rebuilt or restored, or that is an older copy of itself, and was not confirmed since;
+    catalog that was rebuilt or restored, or that is an older copy of itself, and was not confirmed since; `root_untold`
+    says that this, and which holds stand in the root, is not known;
     `clock_trusted` while the clock is behind what was recorded.
     """
 
@@ -142,6 +151,7 @@ class Candidate:
     doubted_copies: tuple[str, ...] = ()
     hashed_first: datetime | None = None
     lineage_trusted: bool = True
+    root_untold: Untold | None = None
     clock_trusted: bool = True
     statement: Statement | None = None
     purge_not_before: datetime | None = None

@@ -44,6 +44,8 @@ class Confined:
                 ("marker", place.marker.value),
                 remedy="`artifactctl doctor` explains it; `artifactctl doctor --repair` confirms a restored catalog"
                 if foreign
+                else "run the same command with sudo, or as the account that added the root"
+                if unreadable
                 else "mount the volume, or look at it with `artifactctl doctor`",
             )
         if place.symlinked_component is not None:

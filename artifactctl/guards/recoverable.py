@@ -25,6 +25,13 @@ class Recoverable:
 
     def check(self, candidate: Candidate, observation: Observation) -> Evidence:
         """Return the way back, or why there is none."""
+        if candidate.root_untold is not None:
+            return Evidence(
+                guard=self.name,
+                verdict=Verdict.UNKNOWN,
+                reason=f"whether the catalog is an older copy is not known: {candidate.root_untold.reason}",
+                remedy=candidate.root_untold.remedy,
+            )
         if not candidate.lineage_trusted:
             return self._blocked(
                 candidate,

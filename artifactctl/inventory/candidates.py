@@ -8,6 +8,7 @@ from artifactctl.catalog import Reading
 from artifactctl.domain.artifacts import Artifact, Hold, Replica, Reservation, VerifyLevel
 from artifactctl.domain.attestation import MINIMUM_GRACE, Statement
 from artifactctl.guards import Candidate
+from artifactctl.guards.candidate import Untold
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.attesting import statements_for
 from artifactctl.inventory.catalog_heads import roots_ahead
@@ -46,13 +47,15 @@ class Trust:
     `lineage` is false since a rebuild or restore, and where a root has seen more of the catalog than there is of it.
 
     `statements` are what is on record about who else has files open below a root, by its id. `holds_in_roots` are
-    (root id, hold) that stand in the roots and that the catalog has never heard of.
+    (root id, hold) that stand in the roots and that the catalog has never heard of. `untold` says why a root can tell
+    neither, because the account at hand may not look into its folder.
     """
 
     lineage: bool = True
     clock: bool = True
     statements: Mapping[str, Statement] = field(default_factory=dict)
     holds_in_roots: tuple[tuple[str, MirroredHold], ...] = ()
+    untold: Untold | None = None
 
 
 def trust_in(reading: Reading, *, now: datetime) -> Trust:
@@ -66,10 +69,12 @@ def trust_in(reading: Reading, *, now: datetime) -> Trust:
 
 def trust_here(host: Host, reading: Reading, *, now: datetime) -> Trust:
     """Return what can be relied on by what the catalog and the roots of this machine say."""
-    alone = trust_in(reading, now=now)
+    alone, ahead = trust_in(reading, now=now), roots_ahead(host, reading)
+    denied = [Untold(reason=item.why, remedy=item.remedy) for item in ahead if item.is_denied]
     return replace(
         alone,
-        lineage=alone.lineage and not roots_ahead(host, reading),
+        lineage=alone.lineage and not ahead,
+        untold=denied[0] if denied else None,
         statements=statements_for(reading, host.identify()),
         holds_in_roots=holds_nobody_knows(host, reading),
     )
@@ -123,6 +128,7 @@ def candidate_for(
         required_copies=0 if choice.named or rule is None else copies_wanted_by(rule),
         quiet_time=ruling.quiet_time,
         lineage_trusted=trust.lineage,
+        root_untold=trust.untold,
         clock_trusted=trust.clock,
         statement=statement,
         purge_not_before=_purge_not_before(choice, statement, trust, now=now),

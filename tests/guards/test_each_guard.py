@@ -24,7 +24,7 @@ from artifactctl.domain.observation import (
 )
 from artifactctl.domain.verdicts import Verdict, may_remove
 from artifactctl.guards import HARD, WAIVABLE, evaluate, standard_guards
-from artifactctl.guards.candidate import Dependent, Recipe, RecipeInput, RemovedChild, Successor
+from artifactctl.guards.candidate import Dependent, Recipe, RecipeInput, RemovedChild, Successor, Untold
 from artifactctl.policy.ruleset import Matcher, Place, Protect, Relation, RequireSuccessor
 from tests.builders import (
     FINGERPRINT,
@@ -79,6 +79,7 @@ SECOND = timedelta(seconds=1)
 LONG_AGO = NOON - timedelta(days=30)
 OLD_COPY = a_verified_copy(verified_at=LONG_AGO)
 BY_DIGESTS = {"replica": a_replica(verified_level=VerifyLevel.DIGESTS, verified_fingerprint=FINGERPRINT)}
+UNREAD = {"root_untold": Untold(reason="the account nobody may not look", remedy="use sudo"), "lineage_trusted": False}
 SUPERSEDED = {"successor": replace(NEXT, since=NOON - timedelta(hours=2))}
 TOUCHED = {"tree": a_tree(changed_at=NOON - timedelta(hours=1), written_at=LONG_AGO)}
 TO_BE_ARCHIVED = {"named_by_operator": False, "offered_by": "to-tape", "archived_by": "to-tape"}
@@ -347,6 +348,9 @@ CASES: list[tuple[str, str, dict[str, Any], dict[str, Any], Verdict]] = [
     ("recoverable", "written to before it was superseded", {**ALONE, "successor": replace(NEXT, since=NOON)}, {}, C),
     ("recoverable", "the only input of something removed", {"rebuilt_from_this": (REMOVED,)}, {}, B),
     ("recoverable", "and that is replaced", {"rebuilt_from_this": (replace(REMOVED, replaced_by="new"),)}, {}, C),
+    ("no_hold", "a root that may not be looked into", UNREAD, {}, U),
+    ("no_live_descendant", "a root that may not be looked into", UNREAD, {}, U),
+    ("recoverable", "a root that may not be looked into", UNREAD, {}, U),
     ("recoverable", "an unconfirmed lineage", {"lineage_trusted": False}, {}, B),
     ("successor_verified", "not asked for", {}, {}, C),
     ("successor_verified", "asked for, none", {"required_successor": WHAT_SUPERSEDES_IT}, {}, B),

@@ -70,19 +70,25 @@ def register(
     labels: tuple[str, ...],
     **facts: object,
 ) -> None:
-    """Say what the thing at PATH is, what it was made from and what it cost."""
+    """Say what the thing at PATH is, what it was made from and what it cost.
+
+    What is registered there already keeps its name unless --name gives it another one; the old one still leads to it.
+    """
     from artifactctl.cli.statements import statement_of
+    from artifactctl.inventory.registering import name_at
     from artifactctl.inventory.registering import register as register_artifact
+    from artifactctl.report.inventory import registered_line, registered_payload
 
     statement = statement_of(kind=kind, name=name, inputs=inputs, labels=labels, facts=facts)
     host, place = spot_of(wiring, path)
+    before = name_at(host, wiring.catalog, place)
     artifact = register_artifact(
         host, wiring.catalog, place, statement, here=wiring.here, now=wiring.now(), actor=wiring.actor
     )
     wiring.output.answer(
         "artifact",
-        payload=lambda: {"name": artifact.name, "kind": artifact.kind.value},
-        text=lambda: [f"{artifact.name} is registered as {artifact.kind.value}"],
+        payload=lambda: registered_payload(artifact, name_before=before),
+        text=lambda: [registered_line(artifact, name_before=before)],
     )
 
 
