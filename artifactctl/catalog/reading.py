@@ -154,6 +154,10 @@ class Reading:
         """Return how many members are catalogued, None when they were never listed."""
         return member_queries.count(self.connection, artifact_id)
 
+    def members_listed_at(self, artifact_id: int) -> datetime | None:
+        """Return since when the catalogued members are those they are now, None when none were ever listed."""
+        return member_queries.listed_at(self.connection, artifact_id)
+
     def digests(self, artifact_id: int) -> Iterator[tuple[bytes, bytes | None]]:
         """Yield (relative path, digest or None) in `member_order`."""
         return member_queries.digests(self.connection, artifact_id)
