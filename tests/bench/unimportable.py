@@ -7,7 +7,7 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
 
 _LOOKS_FROM_INSIDE = ("artifactctl.hosts.probe", "artifactctl.hosts.local", "artifactctl.hosts.local_processes")
-_BOTH_ENDS = tuple(f"artifactctl.hosts.probe{name}" for name in ("", ".calls", ".failures", ".frames", ".reports"))
+_BOTH_ENDS = tuple(f"artifactctl.hosts.probe{name}" for name in ("", ".calls", ".failures", ".frames", ".reports", ".secrecy"))
 """What the two ends of a wire must agree on; all of it is arithmetic and text."""
 
 
