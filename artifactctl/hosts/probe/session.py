@@ -22,7 +22,9 @@ Hooks = Mapping[str, Optional[Callable[..., Any]]]
 class Session:
     """Runs calls by their names in the table."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, alone_after_seconds: float = 0.0) -> None:
+        """Hold nothing yet; `alone_after_seconds` as a lock tells it to others."""
+        self._alone_after_seconds = alone_after_seconds
         self._functions: Dict[str, Callable[..., Any]] = {}
         self._locks: Dict[str, RootLock] = {}
         self._held: Dict[bytes, str] = {}
@@ -76,15 +78,19 @@ class Session:
                 raise LockLost(f"the lock of {rootfolder.printable(where[0])} was lost to somebody else")
             yield held
             return
-        lock = _new_lock(where)
+        lock = self._new_lock(where)
         try:
             yield lock
         finally:
             lock.release()
 
+    def _new_lock(self, where: Sequence[Any]) -> RootLock:
+        with _original(where) as folder:
+            return RootLock(folder, alone_after_seconds=self._alone_after_seconds)
+
     def take(self, where: Sequence[Any]) -> str:
         """Take the root's lock for the calls to come; returns its token. RootBusy when somebody has it."""
-        lock = _new_lock(where)
+        lock = self._new_lock(where)
         token = uuid.uuid4().hex
         with self._guard:
             self._locks[token] = lock
@@ -135,11 +141,6 @@ class Session:
                 self.resume_process(process, started)
         for token in list(self._locks):
             self.release(token)
-
-
-def _new_lock(where: Sequence[Any]) -> RootLock:
-    with _original(where) as folder:
-        return RootLock(folder)
 
 
 @contextmanager
