@@ -152,6 +152,11 @@ class Fleet:
             return Answer(name=name, machine=machine, failure=failure)
 
     def _try(self, machine: KnownHost) -> Host | ArtifactctlError:
+        if machine.forgotten_at is not None:
+            return HostFailure(
+                f"the machine {machine.name} was forgotten, and nothing is asked there",
+                remedy=f"`artifactctl host add {machine.name} {machine.address or 'ssh://...'}` takes it back",
+            )
         if not machine.address:
             return HostFailure(
                 f"the catalog has no address of the machine {machine.name}",

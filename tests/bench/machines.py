@@ -344,8 +344,10 @@ def _furnish(folder: Path, name: str, fittings: Fittings) -> None:
             (home / startup).write_text(fittings.startup, encoding="utf-8")
         os.chown(home, number, number)
     _write_accounts(etc, folder / "home", fittings)
+    (etc / "ssh").mkdir()
     for kind in fittings.host_keys:
         _make_key(folder / f"ssh_host_{kind}_key", kind)
+        shutil.copy(folder / f"ssh_host_{kind}_key.pub", etc / "ssh")
     (folder / "authorized_keys").touch(mode=0o644)
     (folder / "sshd_config").write_text(_sshd_config(folder, fittings), encoding="utf-8")
     (folder / "over").write_text("" if fittings.python else _without_python(), encoding="utf-8")
