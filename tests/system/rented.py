@@ -1,11 +1,18 @@
 """Machines that the catalog knows by `host add`, each with a root at /run/data, and artifacts on them."""
 
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
+from artifactctl.hosts.probe.points import VARIABLE
 from tests.bench.command_line import CommandLine, Outcome
 from tests.bench.machines import DATA, Machine, ssh_home
 
+WAIT_SECONDS = 60
 WAIVED = ("--waive", "recoverable,settled", "--reason", "not needed any more")
 
 
@@ -43,6 +50,48 @@ def registered(run: CommandLine, machine: Machine, name: str, **how: int) -> str
     dump(machine, name, **how)
     must(run, "register", f"{machine.name}:{DATA}/{name}", "--kind", "hidden_states", "--name", name)
     return name
+
+
+@contextmanager
+def paused_there(
+    machine: Machine, point: str, cli: CommandLine, *words: str | Path
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a command whose agent on the machine waits at a point of the probe while the context lasts, then goes on.
+
+    Yields the process, which is to be waited for.
+    """
+    fifo, startup = machine.folder / "point", machine.home() / ".bashrc"
+    os.mkfifo(fifo)
+    startup.write_text(f"export {VARIABLE}={point}=fifo:{fifo}\n", encoding="utf-8")
+    process = CommandLine(home=cli.home, cwd=cli.cwd, extra_environment=cli.extra_environment).start(*words)
+    gate = _when_it_waits(fifo, process)
+    startup.write_text("", encoding="utf-8")
+    try:
+        yield process
+    except BaseException:
+        process.kill()
+        process.communicate()
+        raise
+    finally:
+        fifo.with_suffix(".open").touch()
+        fifo.with_suffix(".open").rename(fifo)  # whoever comes to the point again reads nothing and goes on
+        os.close(gate)
+
+
+def _when_it_waits(fifo: Path, process: subprocess.Popen[bytes]) -> int:
+    deadline = time.monotonic() + WAIT_SECONDS
+    while process.poll() is None and time.monotonic() < deadline:
+        with suppress(OSError):  # it can be opened for writing once somebody reads it
+            return os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+        time.sleep(0.02)
+    process.kill()
+    raise AssertionError(process.communicate())
+
+
+def outcome_of(process: subprocess.Popen[bytes], *, within_seconds: float = 120) -> Outcome:
+    """Wait for a command that was started."""
+    output, errors = process.communicate(timeout=within_seconds)
+    return Outcome(code=process.returncode, stdout=output.decode(), stderr=errors.decode())
 
 
 def must(run: CommandLine, *words: str | Path) -> Outcome:

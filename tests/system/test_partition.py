@@ -4,20 +4,17 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
 from artifactctl.hosts.probe import journal, places
-from artifactctl.hosts.probe.points import VARIABLE
-from tests.bench.command_line import CommandLine, Outcome
+from tests.bench.command_line import Outcome
 from tests.bench.machines import Machine
 from tests.bench.warm_command_line import WarmCommandLine
 from tests.hosts.act_ground import picture
-from tests.system.rented import WAIVED, Renting, dump, must, registered, ssh_home_of, there
+from tests.system.rented import WAIVED, Renting, dump, must, outcome_of, paused_there, registered, ssh_home_of, there
 
 pytestmark = pytest.mark.system
 
@@ -38,43 +35,10 @@ class Stage:
     operation: str
     kept: object
 
-    @property
-    def fifo(self) -> Path:
-        """Where the next agent waits when it has removed the first member."""
-        return self.alpha.folder / "point"
-
-    def start_purge(self) -> "subprocess.Popen[bytes]":
-        """Start it as a process of its own."""
-        plain = CommandLine(home=self.run.home, cwd=self.run.cwd)
-        return plain.start("quarantine", "purge", "hs", "--reason", "room", "--yes", "--json")
-
-    @contextmanager
-    def in_the_middle(self) -> Iterator["subprocess.Popen[bytes]"]:
-        """Yield the command, to be waited for, while its agent waits behind the first member; then that goes on."""
-        os.mkfifo(self.fifo)
-        startup = self.alpha.home() / ".bashrc"
-        startup.write_text(f"export {VARIABLE}=purge:member-removed=fifo:{self.fifo}\n")
-        process = self.start_purge()
-        gate = self._when_it_waits(process)
-        startup.write_text("")
-        try:
-            yield process
-        except BaseException:
-            process.kill()
-            process.communicate()
-            raise
-        finally:
-            self.fifo.with_suffix(".open").touch()
-            self.fifo.with_suffix(".open").rename(self.fifo)  # the next time it reads nothing and goes on
-            os.close(gate)
-
-    def _when_it_waits(self, process: "subprocess.Popen[bytes]") -> int:
-        deadline = time.monotonic() + 60
-        while process.poll() is None and time.monotonic() < deadline:
-            with suppress(OSError):
-                return os.open(self.fifo, os.O_WRONLY | os.O_NONBLOCK)
-            time.sleep(0.02)
-        raise AssertionError(process.communicate())
+    def in_the_middle(self) -> AbstractContextManager["subprocess.Popen[bytes]"]:
+        """Start a purge, as a process of its own, whose agent waits behind the first member as long as the context."""
+        words = ("quarantine", "purge", "hs", "--reason", "room", "--yes", "--json")
+        return paused_there(self.alpha, "purge:member-removed", self.run, *words)
 
     def journalled(self) -> list[str]:
         """Return the events of the operation as the root's journal has them."""
@@ -106,11 +70,6 @@ def others(machine: Machine) -> object:
     return [picture(there(machine, name)) for name in ("kept", "stray")]
 
 
-def ended(process: "subprocess.Popen[bytes]", *, within_seconds: float) -> Outcome:
-    output, errors = process.communicate(timeout=within_seconds)
-    return Outcome(code=process.returncode, stdout=output.decode(), stderr=errors.decode())
-
-
 def until(condition, *, seconds: float = 30) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
@@ -129,7 +88,7 @@ FAULTS = {
 def test_a_purge_that_a_partition_cuts_in_two_is_unknown_and_then_ended_by_its_id_once(stage, fault, cure):
     with stage.in_the_middle() as purging:
         fault(stage.alpha)
-        lost = ended(purging, within_seconds=2 * PATIENCE_SECONDS + 10)
+        lost = outcome_of(purging, within_seconds=2 * PATIENCE_SECONDS + 10)
         while_cut_off = stage.findings()
         listed = stage.run("ls", "--json").json()["artifacts"]
         time.sleep(PATIENCE_SECONDS)  # the agent, which hears nothing either, gives up before it goes on
@@ -169,7 +128,7 @@ def test_a_purge_that_the_cut_off_machine_completes_alone_is_found_done_and_not_
     with stage.in_the_middle() as purging:
         stage.alpha.unplug()
     until(lambda: "purged" in stage.journalled())
-    lost = ended(purging, within_seconds=2 * PATIENCE_SECONDS + 10)
+    lost = outcome_of(purging, within_seconds=2 * PATIENCE_SECONDS + 10)
     stage.alpha.plug_in()
     until(lambda: not stage.alpha.running(AGENT))
     before = must(stage.run, "ls", "--json").json()["artifacts"]

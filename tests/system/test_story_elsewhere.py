@@ -16,38 +16,38 @@ GIVEN_UP = ("--waive", "recoverable,settled", "--reason", "superseded by the run
 
 
 @pytest.fixture
-def two(machines, volumes, cli):
+def two(machines, volumes, warm_cli):
     """Two machines that let this person in, each with hidden states at the same path of a filesystem of its own."""
     made = [machines(name, volume=volumes(kind)) for name, kind in
             (("alpha", FilesystemKind.EXT4), ("beta", FilesystemKind.XFS))]  # fmt: skip
     for machine in made:
         safetensors_shards(there(machine, "hs-10k"), rows=(300, 400))
-        ssh_home_of(cli).can_enter(machine)
+        ssh_home_of(warm_cli).can_enter(machine)
     return made
 
 
-def test_what_a_reader_holds_on_one_machine_stays_and_its_like_on_the_other_goes_comes_back_and_goes(two, cli):
+def test_what_a_reader_holds_on_one_machine_stays_and_its_like_on_the_other_goes_comes_back_and_goes(two, warm_cli):
     alpha, beta = two
     before = {machine.name: picture(there(machine, "hs-10k")) for machine in two}
 
-    must(cli, "init", "--yes")
+    must(warm_cli, "init", "--yes")
     for machine in two:
-        must(cli, "host", "add", machine.name, machine.address(), "--host-key", machine.fingerprint())
-        must(cli, "root", "add", f"{machine.name}:{DATA}", "--name", f"{machine.name}-data")
-    found = must(cli, "scan", "--host", "alpha", "--host", "beta", "--json").json()
-    must(cli, "verify", "--all")
-    fits = must(cli, "plan", "extraction", "--tokens", "100", "--volume", f"beta:{DATA}", "--json").json()
+        must(warm_cli, "host", "add", machine.name, machine.address(), "--host-key", machine.fingerprint())
+        must(warm_cli, "root", "add", f"{machine.name}:{DATA}", "--name", f"{machine.name}-data")
+    found = must(warm_cli, "scan", "--host", "alpha", "--host", "beta", "--json").json()
+    must(warm_cli, "verify", "--all")
+    fits = must(warm_cli, "plan", "extraction", "--tokens", "100", "--volume", f"beta:{DATA}", "--json").json()
     with alpha.reading(DATA / "hs-10k" / "shard-00001.safetensors"):
-        looked = cli("reclaim", "alpha-data/hs-10k", *GIVEN_UP, "--dry-run", "--json")
-        refused = cli("reclaim", "alpha-data/hs-10k", *GIVEN_UP, "--yes")
-        gone = must(cli, "reclaim", "beta-data/hs-10k", *GIVEN_UP, "--yes", "--json").json()
+        looked = warm_cli("reclaim", "alpha-data/hs-10k", *GIVEN_UP, "--dry-run", "--json")
+        refused = warm_cli("reclaim", "alpha-data/hs-10k", *GIVEN_UP, "--yes")
+        gone = must(warm_cli, "reclaim", "beta-data/hs-10k", *GIVEN_UP, "--yes", "--json").json()
     set_aside = not there(beta, "hs-10k").exists()
-    must(cli, "quarantine", "restore", "beta-data/hs-10k", "--reason", "second thoughts", "--yes")
+    must(warm_cli, "quarantine", "restore", "beta-data/hs-10k", "--reason", "second thoughts", "--yes")
     restored = picture(there(beta, "hs-10k"))
-    must(cli, "reclaim", f"beta:{DATA}/hs-10k", *GIVEN_UP, "--yes")
-    purged = must(cli, "quarantine", "purge", "beta-data/hs-10k", "--yes", "--json").json()
-    told = must(cli, "audit", "ls", "--artifact", "beta-data/hs-10k")
-    events = must(cli, "audit", "ls", "--json").json()["events"]
+    must(warm_cli, "reclaim", f"beta:{DATA}/hs-10k", *GIVEN_UP, "--yes")
+    purged = must(warm_cli, "quarantine", "purge", "beta-data/hs-10k", "--yes", "--json").json()
+    told = must(warm_cli, "audit", "ls", "--artifact", "beta-data/hs-10k")
+    events = must(warm_cli, "audit", "ls", "--json").json()["events"]
 
     assert {(each["name"], each["host"]) for each in found["registered"]} == {
         ("alpha-data/hs-10k", "alpha"),
@@ -69,17 +69,17 @@ def test_what_a_reader_holds_on_one_machine_stays_and_its_like_on_the_other_goes
     assert {("quarantine", "beta"), ("restore", "beta"), ("purge", "beta")} <= acted
     assert {host for _, host in acted} == {"beta"}
     assert re.search(r" beta +purge\.done ", told.stdout)
-    must(cli, "audit", "verify")
-    assert must(cli, "doctor", "--json").json()["findings"] == []
+    must(warm_cli, "audit", "verify")
+    assert must(warm_cli, "doctor", "--json").json()["findings"] == []
 
 
-def test_nothing_of_the_tool_stays_on_a_machine_but_the_folder_in_its_root(two, cli):
+def test_nothing_of_the_tool_stays_on_a_machine_but_the_folder_in_its_root(two, warm_cli):
     alpha, _ = two
     home = sorted(alpha.home().rglob("*"))
-    must(cli, "init", "--yes")
-    must(cli, "host", "add", "alpha", alpha.address(), "--host-key", alpha.fingerprint())
-    must(cli, "root", "add", f"alpha:{DATA}", "--name", "data")
-    must(cli, "scan", "data")
+    must(warm_cli, "init", "--yes")
+    must(warm_cli, "host", "add", "alpha", alpha.address(), "--host-key", alpha.fingerprint())
+    must(warm_cli, "root", "add", f"alpha:{DATA}", "--name", "data")
+    must(warm_cli, "scan", "data")
 
     assert sorted(path.name for path in there(alpha).iterdir() if path.name != "lost+found") == [
         ".artifactctl",

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import time
 from typing import Any, Dict, List
 
 from artifactctl.hosts.probe import filesystems
 
-_HOST_KEYS = "/etc/ssh/ssh_host_*_key.pub"
+_SSHD = "/etc/ssh"
 _MACHINE_ID_FILES = ("/etc/machine-id", "/var/lib/dbus/machine-id")
 
 
@@ -26,14 +25,13 @@ def identify() -> Dict[str, Any]:
 def own_keys() -> List[str]:
     """Return `type base64` of each public key by which sshd here proves to others which machine it is."""
     found = []
-    for path in sorted(glob.glob(_HOST_KEYS)):
-        try:
-            with open(path, encoding="ascii", errors="replace") as text:
-                words = text.readline().split()
-        except OSError:  # a key that cannot be read says nothing
-            continue
-        if len(words) > 1:
-            found.append(" ".join(words[:2]))
+    try:
+        names = [name for name in os.listdir(_SSHD) if name.startswith("ssh_host_") and name.endswith("_key.pub")]
+        for name in sorted(names):
+            with open(f"{_SSHD}/{name}", encoding="ascii", errors="replace") as text:
+                found.append(" ".join(text.readline().split()[:2]))
+    except OSError:  # what cannot be read says nothing
+        return []
     return found
 
 
