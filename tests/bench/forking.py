@@ -30,7 +30,15 @@ CLOCK_VARIABLE = "BENCH_CLOCK_AHEAD_SECONDS"
 TRACER_VARIABLE = "BENCH_TRACER"
 """The shell-quoted words of a program such as strace, which gets `-p PID` added and watches from the first step on."""
 
-OTHERS = ("sqlalchemy.dialects.sqlite", "alembic.command", "rich.progress", "rich.table", "click.testing")
+OTHERS = (
+    "sqlalchemy.dialects.sqlite",
+    "sqlalchemy.dialects.postgresql.psycopg",
+    "psycopg",
+    "alembic.command",
+    "rich.progress",
+    "rich.table",
+    "click.testing",
+)
 
 
 class ClockAhead:
