@@ -50,10 +50,11 @@ def forget_host(writing: "Writing", host_id: int) -> None:
     writing.connection.execute(update(host).where(host.c.id == host_id).values(forgotten_at=writing.now))
 
 
-def remember_host(writing: "Writing", host_id: int) -> KnownHost:
-    """Take a forgotten machine back."""
-    changed = update(host).where(host.c.id == host_id).values(forgotten_at=None)
-    return to_host(writing.connection.execute(changed.returning(host)).one())
+def remember_host(writing: "Writing", host_id: int, *, address: str, uses_sudo: bool) -> KnownHost:
+    """Take a forgotten machine back, which is reached in this way now."""
+    changed = update(host).where(host.c.id == host_id)
+    facts = {"forgotten_at": None, "address": address, "uses_sudo": uses_sudo}
+    return to_host(writing.connection.execute(changed.values(**facts).returning(host)).one())
 
 
 def add_root(writing: "Writing", added: Root) -> Root:

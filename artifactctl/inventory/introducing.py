@@ -1,7 +1,7 @@
 """Machines that are reached over ssh: making them known."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from artifactctl import audit
@@ -71,14 +71,8 @@ def add_machine(
     with catalog.writing(acting.actor, acting.now) as writing:
         known = _known_already(writing, name, address, facts.machine_id, key, uses_sudo=uses_sudo)
         if known is None or known.forgotten_at is not None:
-            meant = known or KnownHost(
-                host_id=0,
-                name=name,
-                machine_id=facts.machine_id,
-                address=address,
-                host_key=key.line,
-                uses_sudo=uses_sudo,
-            )
+            meant = known or KnownHost(host_id=0, name=name, machine_id=facts.machine_id, host_key=key.line)
+            meant = replace(meant, address=address, uses_sudo=uses_sudo)
             known = _take_in(writing, meant, vouched_by=said_by, key=key, acting=acting)
         warnings = (*_twins(writing, known), *_lacks(facts, known))
     return Introduced(known=known, facts=facts, warnings=warnings)
@@ -96,7 +90,7 @@ def _take_in(writing: Writing, meant: KnownHost, *, vouched_by: str, key: HostKe
     }
     audit.append(writing.connection, acting.entry(AuditAction.HOST_ADD, evidence=evidence))
     if meant.forgotten_at is not None:
-        return writing.remember_host(meant.host_id)
+        return writing.remember_host(meant.host_id, address=meant.address, uses_sudo=meant.uses_sudo)
     return writing.add_host(
         meant.name,
         machine_id=meant.machine_id,
@@ -144,7 +138,7 @@ def _known_already(
             f"{address} is not the machine {name} that the catalog knows: {'; '.join(differs)}",
             remedy="add it under a name of its own",
         )
-    if (named.address, named.uses_sudo) != (address, uses_sudo):
+    if named.forgotten_at is None and (named.address, named.uses_sudo) != (address, uses_sudo):
         raise NameTaken(f"{name} is known at {named.address} already", remedy=f"artifactctl host check {name}")
     return named
 

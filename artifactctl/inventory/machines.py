@@ -55,7 +55,8 @@ def machine_in(writing: Writing, identity: HostIdentity) -> KnownHost:
         return known
     forgotten = [each for each in writing.hosts_ever() if each.forgotten_at and is_machine(each, identity)]
     if forgotten:
-        return writing.remember_host(forgotten[0].host_id)
+        gone = forgotten[0]
+        return writing.remember_host(gone.host_id, address=gone.address, uses_sudo=gone.uses_sudo)
     if identity.host_key:
         raise UnknownObject(
             f"the catalog does not know the machine {identity.hostname}", remedy="artifactctl host add NAME ssh://..."
