@@ -37,7 +37,7 @@ def leaving_plan(
         if any(counts(r) and r.root.host_id != machine.host_id for r in artifact.replicas)
         or any(copy.is_verified for copy in reading.archives(artifact_ids=(artifact.artifact_id,)))
     )
-    hosts = {known.host_id: known.name for known in reading.hosts()}
+    hosts = {known.host_id: known.name for known in reading.hosts_ever()}
     belongings = [_belonging(reading, artifact, machine, hosts) for artifact in here]
     rate = _rate(reading, machine, given_bytes_a_second)
     return plan_leaving(machine.name, belongings, elsewhere=elsewhere, rate=rate, by=by, now=now)

@@ -197,11 +197,15 @@ class Reading:
     # machines and places
 
     def hosts(self) -> tuple[KnownHost, ...]:
-        """Return the known machines by name."""
+        """Return the machines that are worked with, by name."""
         return place_queries.hosts(self.connection)
 
+    def hosts_ever(self) -> tuple[KnownHost, ...]:
+        """Return every machine by name, the forgotten ones too."""
+        return place_queries.hosts_ever(self.connection)
+
     def host(self, name_or_id: str | int) -> KnownHost | None:
-        """Return one machine by its name or number."""
+        """Return a machine by its number, or one that is worked with by its name."""
         return place_queries.host(self.connection, name_or_id)
 
     def roots(self) -> tuple[Root, ...]:
