@@ -34,8 +34,8 @@ def archive_to_root(work: ArchivingWork, artifact: Artifact, replica: Replica, d
             _record_what_was_read(work, source)
     return CopyMade(
         name=artifact.name,
-        source=source.target.absolute,
-        destination=destination.absolute,
+        source=work.place(replica.root, replica.relative),
+        destination=work.place(destination.root, destination.relative),
         size_bytes=source.size_bytes,
         sent_bytes=copied.sent_bytes,
         files=len(source.files),

@@ -155,7 +155,7 @@ _ENDS = {
 
 
 def _change(work: ArchivingWork, replica: Replica, to: ReplicaState, name: str, why: str) -> None:
-    acting = work.acting()
+    acting = work.acting_on(replica.root)
     with work.catalog.writing(work.actor, acting.now) as writing:
         writing.change_state(replica.replica_id, expected={ReplicaState.ARCHIVING}, to=to)
         path = replica.root.path + b"/" + replica.relative

@@ -30,7 +30,7 @@ from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState
 from artifactctl.domain.audit import AuditAction
 from artifactctl.hosts.copies import CopyEntry
 from artifactctl.inventory.machines import roots_here
-from artifactctl.report.archive import CopyMade
+from artifactctl.report.archive import CopyMade, CopyPlace
 from artifactctl.stores.codecs import CODECS, Codec
 from artifactctl.stores.fingerprints import fingerprint_of
 from artifactctl.stores.store import ObjectStore
@@ -54,8 +54,8 @@ def archive_to_store(work: ArchivingWork, artifact: Artifact, replica: Replica, 
             upload.finish(seconds)
     return CopyMade(
         name=artifact.name,
-        source=source.target.absolute,
-        destination=store.url.encode(),
+        source=work.place(replica.root, replica.relative),
+        destination=CopyPlace(path=store.url.encode()),
         size_bytes=source.size_bytes,
         sent_bytes=upload.sent_bytes,
         files=len(source.files),
@@ -72,7 +72,7 @@ def _refuse_managed(work: ArchivingWork, url: str) -> None:
         return
     path = unquote(parts.path).encode("utf-8", "surrogateescape").rstrip(b"/") + b"/"
     with work.catalog.reading() as reading:
-        roots = roots_here(reading, work.host.identify())
+        roots = roots_here(reading, work.identity())
     for root in roots:
         top = root.path.rstrip(b"/") + b"/"
         if path.startswith(top) or top.startswith(path):
@@ -90,6 +90,7 @@ def _begun_before(work: ArchivingWork, source: Source, url: str, codec: Codec) -
     """Return the copy that an earlier run began from the same source; one from another is given up."""
     with work.catalog.reading() as reading:
         known = reading.archives(artifact_ids=(source.artifact.artifact_id,))
+    acting = work.acting_on(source.replica.root)
     begun = [c for c in known if (c.url, c.codec, c.state) == (url, codec.name, ReplicaState.ARCHIVING)]
     for copy in begun:
         if copy.source_fingerprint == source.fingerprint:
@@ -98,13 +99,13 @@ def _begun_before(work: ArchivingWork, source: Source, url: str, codec: Codec) -
         work.say("what an earlier run had copied is of no use any more: the original has changed since")
         with work.catalog.writing(work.actor, work.clock()) as writing:
             writing.abandon_archive(copy.archive_id)
-            entry = work.acting().entry(AuditAction.ARCHIVE_ABANDON, artifact=source.artifact.name, reason=copy.url)
+            entry = acting.entry(AuditAction.ARCHIVE_ABANDON, artifact=source.artifact.name, reason=copy.url)
             audit.append(writing.connection, entry)
     return None
 
 
 def _begin(work: ArchivingWork, source: Source, url: str, codec: Codec) -> ArchiveCopy:
-    acting = work.acting()
+    acting = work.acting_on(source.replica.root)
     with work.catalog.writing(work.actor, acting.now) as writing:
         copy = writing.begin_archive(
             source.artifact.artifact_id,
@@ -236,7 +237,7 @@ class _Upload:
         )
 
     def _record(self, digests: Mapping[bytes, bytes], *, manifest: str, fingerprint: str, seconds: float) -> None:
-        acting, artifact = self._work.acting(), self._source.artifact
+        acting, artifact = self._work.acting_on(self._source.replica.root), self._source.artifact
         stored_bytes = sum(item.stored_bytes for item in self._done.values())
         with self._work.catalog.writing(self._work.actor, acting.now) as writing:
             writing.finish_archive(

@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING
 
 from artifactctl.cli.interrupt import stopped_exit_code, stopping
@@ -10,6 +11,10 @@ from artifactctl.domain.errors import UsageError
 
 if TYPE_CHECKING:
     from artifactctl.archiving.work import ArchivingWork
+    from artifactctl.catalog import Reading
+    from artifactctl.domain.artifacts import Root
+    from artifactctl.hosts.copies import CopyingHost
+    from artifactctl.inventory.targets import Target
     from artifactctl.report.archive import CopyMade
 
 
@@ -20,15 +25,18 @@ def archiving_work(
     progress: Callable[[int], None] = lambda size_bytes: None,
     bandwidth_bytes: int | None = None,
 ) -> "ArchivingWork":
-    """Return what archiving works with."""
+    """Return what archiving works with: each machine is connected when something of it is needed."""
     from artifactctl.archiving.work import ArchivingWork
     from artifactctl.hosts.copies import require_copying
 
-    host = require_copying(wiring.host)
+    def host_of(root: "Root") -> "CopyingHost":
+        with wiring.catalog.reading() as reading:
+            return require_copying(wiring.fleet.of_root(reading, root))
+
     return ArchivingWork(
         catalog=wiring.catalog,
-        host=host,
-        host_of=lambda root: host,
+        identity=lambda: wiring.identity,
+        host_of=cache(host_of),
         actor=wiring.actor,
         clock=wiring.now,
         new_operation=lambda: f"{wiring.now():%Y%m%d}-{secrets.token_hex(4)}",
@@ -42,10 +50,9 @@ def archiving_work(
 def carry_out_archive(wiring: Wiring, name: str, *, to: str | None, bandwidth_bytes: int | None, codec: str) -> None:
     """Make the copy, say what it came to, and leave with the exit code."""
     from artifactctl.archiving.archive import archive_to_root
-    from artifactctl.archiving.destination import destination_for, is_url, place_meant
+    from artifactctl.archiving.destination import destination_for, is_url
     from artifactctl.archiving.source import source_of
     from artifactctl.inventory.finding import find_artifact
-    from artifactctl.inventory.places import absolute
 
     url = to if to is not None and is_url(to) else None
     if url is None and codec != "raw":
@@ -53,15 +60,15 @@ def carry_out_archive(wiring: Wiring, name: str, *, to: str | None, bandwidth_by
             "a copy below a root stays as it is, so that it can be used there; --codec is for an object store",
             remedy="leave --codec out, or name a store: --to s3://bucket/prefix",
         )
-    meant = None if url is not None else place_meant(archiving_work(wiring), to, here=wiring.here.directory)
+    meant = None if url is not None else _place_meant(wiring, to)
     with wiring.catalog.reading() as reading:
         artifact = find_artifact(reading, name, here=wiring.here)
-        typed = absolute(name, here=wiring.here.directory)
-        replica = source_of(reading, artifact, wiring.host, at=typed, not_in=meant.root if meant else None)
+        typed = _typed(wiring, reading, name)
+    replica = source_of(archiving_work(wiring), artifact, at=typed, towards=meant.root if meant else None)
 
     def make(work: "ArchivingWork") -> "CopyMade":
         if url is None:
-            return archive_to_root(work, artifact, replica, destination_for(work, replica, meant))
+            return archive_to_root(work, artifact, replica, destination_for(work, artifact, replica, meant))
         from artifactctl.archiving.uploading import archive_to_store
         from artifactctl.stores.codecs import CODECS
 
@@ -72,22 +79,18 @@ def carry_out_archive(wiring: Wiring, name: str, *, to: str | None, bandwidth_by
 
 def carry_out_unarchive(wiring: Wiring, name: str, *, to: str | None, bandwidth_bytes: int | None) -> None:
     """Bring it back, say what that came to, and leave with the exit code."""
-    from artifactctl.archiving.destination import place_meant
     from artifactctl.archiving.restoring import old_place, restorable, restore
     from artifactctl.inventory.finding import find_artifact
-    from artifactctl.inventory.machines import roots_here
     from artifactctl.inventory.targets import Target
 
     work = archiving_work(wiring)
-    meant = place_meant(work, to, here=wiring.here.directory)
+    destination = _place_meant(wiring, to)
     with wiring.catalog.reading() as reading:
         artifact = find_artifact(reading, name, here=wiring.here)
-        roots = roots_here(reading, wiring.host.identify())
-        origin = restorable(reading, artifact, machine_roots=roots)
-    destination = meant
     if destination is None or not destination.relative:
         before = old_place(work, artifact)
         destination = Target(root=destination.root if destination else before.root, relative=before.relative)
+    origin = restorable(work, artifact, towards=destination.root)
     size_bytes = origin.replica.apparent_bytes if origin.replica else origin.archive.size_bytes if origin.archive else 0
     place = destination
     _carry_out(
@@ -97,6 +100,26 @@ def carry_out_unarchive(wiring: Wiring, name: str, *, to: str | None, bandwidth_
         label=f"restoring {artifact.name}",
         limit=bandwidth_bytes,
     )
+
+
+def _place_meant(wiring: Wiring, word: str | None) -> "Target | None":
+    """Return the root, or the place below one, that `--to` names, on whichever machine; None when nothing was said."""
+    from artifactctl.archiving.destination import target_of_word
+
+    if word is None:
+        return None
+    return target_of_word(wiring.catalog, word, here=wiring.here, reach=wiring.fleet.reach)
+
+
+def _typed(wiring: Wiring, reading: "Reading", name: str) -> "Target | None":
+    """Return the place below a root that the word for the artifact is, where it is one."""
+    from artifactctl.inventory.finding import roots_above
+    from artifactctl.inventory.places import place_of, roots_at
+    from artifactctl.inventory.targets import Target
+
+    place = place_of(reading, name, here=wiring.here)
+    above = roots_above(roots_at(reading, place, here=wiring.here), place.path)
+    return Target(root=above[0][0], relative=above[0][1]) if above else None
 
 
 def _carry_out(

@@ -179,7 +179,7 @@ def archiving_at(workplace: Workplace) -> ArchivingWork:
     host = require_copying(workplace.host)
     return ArchivingWork(
         catalog=workplace.catalog,
-        host=host,
+        identity=host.identify,
         host_of=lambda root: host,
         actor=workplace.actor,
         clock=workplace.clock,

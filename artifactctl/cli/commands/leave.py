@@ -30,7 +30,7 @@ def leave(wiring: Wiring, host: str, by: datetime | timedelta, rate: int | None,
     until = instant_of(by, now=now)
     assert until is not None, "--by is required"
     with wiring.catalog.reading() as reading:
-        machine = machine_named(reading, host, wiring.host.identify())
+        machine = machine_named(reading, host, wiring.identity)
         plan = leaving_plan(reading, machine, by=until, given_bytes_a_second=rate, now=now)
     wiring.output.answer(
         "leave", payload=lambda: leaving_payload(plan, to=to), text=lambda: leaving_document(plan, to=to)
