@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from artifactctl.archiving.archive import archive_to_root
+from artifactctl.archiving.archive import archive_to_root, require_role
 from artifactctl.archiving.destination import require_free
 from artifactctl.archiving.failures import NotTheSameBytes, UnfitDestination
 from artifactctl.archiving.making import begin, begun_before, fill, put_in_place
@@ -12,7 +12,7 @@ from artifactctl.archiving.manifests import MANIFEST, Manifest, decoded
 from artifactctl.archiving.pieces import PIECE_BYTES, Pieces
 from artifactctl.archiving.promises import kept_while_copying
 from artifactctl.archiving.source import Origin, source_of
-from artifactctl.archiving.uploading import folder_of
+from artifactctl.archiving.store_copies import folder_of
 from artifactctl.archiving.work import ArchivingWork
 from artifactctl.domain.archives import ArchiveCopy
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, Root
@@ -105,6 +105,7 @@ def restore(work: ArchivingWork, origin: Restorable, destination: Target) -> Cop
 
 
 def _download(work: ArchivingWork, artifact: Artifact, archive: ArchiveCopy, destination: Target) -> CopyMade:
+    require_role(work, artifact)
     store = ObjectStore(archive.url)
     folder = folder_of(artifact.name, archive.archive_id, work.catalog.lineage_id)
     require_free(work, artifact, None, destination)

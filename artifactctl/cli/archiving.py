@@ -1,18 +1,20 @@
 """What the commands around archiving share: the work, its progress, and how it ends."""
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
 from artifactctl.cli.interrupt import stopped_exit_code, stopping
 from artifactctl.cli.wiring import Wiring
-from artifactctl.domain.errors import UsageError
+from artifactctl.domain.errors import ArtifactctlError, UsageError
+from artifactctl.domain.text import display_path
 
 if TYPE_CHECKING:
     from artifactctl.archiving.work import ArchivingWork
     from artifactctl.catalog import Reading
-    from artifactctl.domain.artifacts import Root
+    from artifactctl.domain.artifacts import Artifact, Root
     from artifactctl.hosts.copies import CopyingHost
     from artifactctl.inventory.targets import Target
     from artifactctl.report.archive import CopyMade
@@ -64,17 +66,21 @@ def carry_out_archive(wiring: Wiring, name: str, *, to: str | None, bandwidth_by
     with wiring.catalog.reading() as reading:
         artifact = find_artifact(reading, name, here=wiring.here)
         typed = _typed(wiring, reading, name)
-    replica = source_of(archiving_work(wiring), artifact, at=typed, towards=meant.root if meant else None)
+    asked = archiving_work(wiring)
+    replica = source_of(asked, artifact, at=typed, towards=meant.root if meant else None)
+    place = None if url is not None else destination_for(asked, artifact, replica, meant)
 
     def make(work: "ArchivingWork") -> "CopyMade":
-        if url is None:
-            return archive_to_root(work, artifact, replica, destination_for(work, artifact, replica, meant))
+        if place is not None:
+            return archive_to_root(work, artifact, replica, place)
         from artifactctl.archiving.uploading import archive_to_store
         from artifactctl.stores.codecs import CODECS
 
+        assert url is not None
         return archive_to_store(work, artifact, replica, url, CODECS[codec])
 
-    _carry_out(wiring, make, total=replica.apparent_bytes, label=f"copying {artifact.name}", limit=bandwidth_bytes)
+    with _telling_what_was_begun(wiring, artifact, but=(place, url)):
+        _carry_out(wiring, make, total=replica.apparent_bytes, label=f"copying {artifact.name}", limit=bandwidth_bytes)
 
 
 def carry_out_unarchive(wiring: Wiring, name: str, *, to: str | None, bandwidth_bytes: int | None) -> None:
@@ -100,6 +106,59 @@ def carry_out_unarchive(wiring: Wiring, name: str, *, to: str | None, bandwidth_
         label=f"restoring {artifact.name}",
         limit=bandwidth_bytes,
     )
+
+
+def give_up_begun(wiring: Wiring, name: str, *, to: str | None) -> None:
+    """Give up the copies of an artifact that were begun, to one place or to any; UnknownObject where there is none."""
+    from artifactctl.archiving.abandoning import give_up
+    from artifactctl.archiving.begun import begun_copies
+    from artifactctl.archiving.destination import is_url
+    from artifactctl.catalog import UnknownObject
+    from artifactctl.inventory.finding import find_artifact
+    from artifactctl.report.archive import begun_payload
+
+    url = to if to is not None and is_url(to) else None
+    meant = None if url is not None else _place_meant(wiring, to)
+    with wiring.catalog.reading() as reading:
+        artifact = find_artifact(reading, name, here=wiring.here)
+        begun = [copy for copy in begun_copies(reading, artifact, here=wiring.here) if copy.is_at(meant, url)]
+    if not begun:
+        raise UnknownObject(
+            f"no copy of {artifact.name} was begun there" if to else f"no copy of {artifact.name} was begun",
+            remedy=f"artifactctl show {artifact.name}",
+        )
+    give_up(archiving_work(wiring), artifact, begun)
+    wiring.output.answer(
+        "archive-abandoned",
+        payload=lambda: begun_payload(artifact.name, [copy.to for copy in begun]),
+        text=lambda: [f"{artifact.name}: the copy begun at {display_path(copy.to)} is given up" for copy in begun],
+    )
+
+
+@contextmanager
+def _telling_what_was_begun(
+    wiring: Wiring, artifact: "Artifact", *, but: "tuple[Target | None, str | None]"
+) -> Iterator[None]:
+    """Say which other copies were begun and are not whole, and when this one is refused or cut, what is left of it."""
+    _tell_begun(wiring, artifact, but=but)
+    try:
+        yield
+    except ArtifactctlError:
+        _tell_begun(wiring, artifact, but=None)
+        raise
+
+
+def _tell_begun(wiring: Wiring, artifact: "Artifact", *, but: "tuple[Target | None, str | None] | None") -> None:
+    from artifactctl.archiving.begun import begun_copies
+
+    with wiring.catalog.reading() as reading:
+        begun = begun_copies(reading, artifact, here=wiring.here)
+    for copy in begun:
+        if but is None or not copy.is_at(*but):
+            wiring.output.note(
+                f"a copy begun at {display_path(copy.to)} is not whole and counts for nothing: `{copy.again}` goes on "
+                f"with it, `{copy.give_up}` takes away what was written"
+            )
 
 
 def _place_meant(wiring: Wiring, word: str | None) -> "Target | None":

@@ -124,6 +124,11 @@ def copy_payload(copy: CopyMade) -> dict[str, Any]:
     }
 
 
+def begun_payload(name: str, places: Sequence[bytes]) -> dict[str, Any]:
+    """Return the copies that were given up, for scripts."""
+    return {"name": name, "abandoned": [json_path(place, key="place") for place in places]}
+
+
 def archive_table(copies: Sequence[ArchiveCopy]) -> Table:
     """Return the copies of one artifact in object stores, with what was verified and when."""
     rows = [
