@@ -57,6 +57,17 @@ def restorable(work: ArchivingWork, artifact: Artifact, *, towards: Root) -> Res
     return Restorable(artifact=artifact, replica=None, archive=archive)
 
 
+def destination_of(work: ArchivingWork, artifact: Artifact, meant: Target | None) -> Target:
+    """Return where an artifact is brought back to: the place that was said, below a root that was said the old path."""
+    if meant is None:
+        return old_place(work, artifact)
+    if meant.relative:
+        return meant
+    ever = [r for r in artifact.replicas if _was_whole(r)]
+    left = [r for r in ever if r.state in _LEFT_ITS_PLACE]
+    return Target(root=meant.root, relative=(left or ever)[-1].relative)
+
+
 def old_place(work: ArchivingWork, artifact: Artifact) -> Target:
     """Return where the artifact last was and is no more: on this machine, where it never was here on the only other.
 

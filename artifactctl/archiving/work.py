@@ -10,6 +10,7 @@ from artifactctl.domain.artifacts import Root
 from artifactctl.domain.identity import HostIdentity
 from artifactctl.hosts.copies import CopyingHost
 from artifactctl.inventory.acting import Acting
+from artifactctl.inventory.machines import is_machine
 from artifactctl.report.archive import CopyPlace
 
 
@@ -44,7 +45,9 @@ class ArchivingWork:
         return Acting(actor=self.actor, host=self.host_of(root).identify().hostname, now=self.clock())
 
     def place(self, root: Root, relative: bytes) -> CopyPlace:
-        """Return a place below a root as it is told to people."""
-        identity = self.host_of(root).identify()
+        """Return a place below a root as it is told to people; its machine is not needed for that."""
+        with self.catalog.reading() as reading:
+            (known,) = [host for host in reading.hosts() if host.host_id == root.host_id]
         path = root.path.rstrip(b"/") + b"/" + relative if relative else root.path
-        return CopyPlace(path=path, host=identity.hostname, is_elsewhere=bool(identity.host_key))
+        is_elsewhere = bool(known.address) or not is_machine(known, self.identity())
+        return CopyPlace(path=path, host=known.name, is_elsewhere=is_elsewhere)

@@ -85,23 +85,18 @@ def carry_out_archive(wiring: Wiring, name: str, *, to: str | None, bandwidth_by
 
 def carry_out_unarchive(wiring: Wiring, name: str, *, to: str | None, bandwidth_bytes: int | None) -> None:
     """Bring it back, say what that came to, and leave with the exit code."""
-    from artifactctl.archiving.restoring import old_place, restorable, restore
+    from artifactctl.archiving.restoring import destination_of, restorable, restore
     from artifactctl.inventory.finding import find_artifact
-    from artifactctl.inventory.targets import Target
 
-    work = archiving_work(wiring)
-    destination = _place_meant(wiring, to)
+    work, meant = archiving_work(wiring), _place_meant(wiring, to)
     with wiring.catalog.reading() as reading:
         artifact = find_artifact(reading, name, here=wiring.here)
-    if destination is None or not destination.relative:
-        before = old_place(work, artifact)
-        destination = Target(root=destination.root if destination else before.root, relative=before.relative)
+    destination = destination_of(work, artifact, meant)
     origin = restorable(work, artifact, towards=destination.root)
     size_bytes = origin.replica.apparent_bytes if origin.replica else origin.archive.size_bytes if origin.archive else 0
-    place = destination
     _carry_out(
         wiring,
-        lambda work: restore(work, origin, place),
+        lambda work: restore(work, origin, destination),
         total=size_bytes,
         label=f"restoring {artifact.name}",
         limit=bandwidth_bytes,

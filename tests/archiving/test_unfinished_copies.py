@@ -1,6 +1,7 @@
 """Copies that did not become whole: told with what to do, and given up with everything that was written of them."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from artifactctl.domain.artifacts import ReplicaState
 from artifactctl.domain.errors import Busy, Refused
 from artifactctl.domain.roles import Role, Subject, SubjectKind
 from artifactctl.inventory.places import Here
+from artifactctl.report.archive import CopyMade
 from artifactctl.stores.codecs import CODECS
 from artifactctl.stores.store import ObjectStore
 from tests.archiving.ground import NOON, Ground, picture
@@ -37,11 +39,11 @@ def begun(ground: Ground) -> tuple[BegunCopy, ...]:
         return begun_copies(reading, ground.known(), here=here)
 
 
-def upload(ground: Ground, url: str, **options: object):
+def upload(ground: Ground, url: str, **options: object) -> CopyMade:
     return archive_to_store(ground.work(**options), ground.known(), ground.replica(ground.near), url, CODECS["raw"])
 
 
-def stop_after(pieces: int):
+def stop_after(pieces: int) -> Callable[[], bool]:
     """Return what asks for a stop once so many pieces have passed."""
     asked: list[None] = []
 

@@ -74,8 +74,14 @@ class Lab:
         self.fleets.append(made)
         return made
 
-    def host(self, name: str, fleet: Fleet | None = None) -> CopyingHost:
-        return require_copying((fleet or self.fleet()).reach(self.machine(name)))
+    @contextmanager
+    def host(self, name: str) -> Iterator[CopyingHost]:
+        """Give a machine for as long as a command lasts."""
+        fleet = self.fleet()
+        try:
+            yield require_copying(fleet.reach(self.machine(name)))
+        finally:
+            fleet.close()
 
     def machine(self, name: str) -> KnownHost:
         with self.catalog.reading() as reading:
@@ -106,7 +112,7 @@ class Lab:
     ) -> ArchivingWork:
         """Return what archiving works with; `wrap` stands between it and every machine."""
         machines = fleet or self.fleet()
-        hosts: dict[str, Any] = {}
+        hosts: dict[str, CopyingHost] = {}
 
         def host_of(root: Root) -> CopyingHost:
             if root.root_id not in hosts:
@@ -140,7 +146,8 @@ class Lab:
         """Register what lies on a machine."""
         statement = Statement(kind=ArtifactKind.RESPONSE_SET, name=name)
         path = bytes(DATA) + b"/root/" + relative
-        register(self.host(machine), self.catalog, path, statement, now=self.now(), actor=ACTOR)
+        with self.host(machine) as host:
+            register(host, self.catalog, path, statement, now=self.now(), actor=ACTOR)
 
     def actions(self, name: str = "hidden") -> list[tuple[str, str]]:
         with self.catalog.reading() as reading:
@@ -183,7 +190,8 @@ def laboratory(folder: Path, ssh: SshHome, made: dict[str, Machine]) -> Iterator
                     name, machine_id=machine.machine_id, address=machine.address(), host_key=machine.public_key()
                 )
             machine.inside("mkdir", f"{DATA}/root")
-            add_root(lab.host(name), catalog, bytes(DATA) + b"/root", name=name, now=lab.now(), actor=ACTOR)
+            with lab.host(name) as host:
+                add_root(host, catalog, bytes(DATA) + b"/root", name=name, now=lab.now(), actor=ACTOR)
         plant(seen(made["alpha"], b"hidden"))
         lab.add("hidden", "alpha")
         yield lab
