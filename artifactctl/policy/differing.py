@@ -12,7 +12,7 @@ from enum import StrEnum
 from artifactctl.domain.plans import Cap
 from artifactctl.policy.capping import Load, Past, caps_on
 from artifactctl.policy.decisions import Decision, Evaluation
-from artifactctl.policy.edits import Edit, Mark, edits_between
+from artifactctl.policy.edits import Edit, Mark, additions, edits_between
 from artifactctl.policy.evaluating import evaluate
 from artifactctl.policy.facts import CatalogueView, Facts
 from artifactctl.policy.protecting import Protections, has_expired
@@ -27,6 +27,14 @@ class Risk(StrEnum):
     MILD = "mild"
     MODERATE = "moderate"
     SEVERE = "severe"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A policy that is compared: what its files say, and what holds with what is configured beside them."""
+
+    written: Policy
+    standing: Policy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,10 +77,12 @@ class Impact:
 class PolicyDifference:
     """Everything a reviewer has to know; `impacts` at each of `HORIZONS`. `loses_protection` says whether any is lost.
 
-    A protect that is removed is a loss even where it covers nothing today, unless another one says the same.
+    `edits` are between what the files say; `configured` is what was counted beside it, for one of them or both. A
+    protect that is removed is a loss even where it covers nothing today, unless another one says the same.
     """
 
     edits: tuple[Edit, ...]
+    configured: tuple[Edit, ...]
     impacts: tuple[Impact, ...]
     taken_at: datetime
     population: int
@@ -92,14 +102,18 @@ class PolicyDifference:
         return Risk.MODERATE if looser or any(impact.newly_reclaimed for impact in self.impacts) else Risk.MILD
 
 
-def differ(old: Policy, new: Policy, view: CatalogueView) -> PolicyDifference:
+def differ(old: Candidate, new: Candidate, view: CatalogueView) -> PolicyDifference:
     """Return what changes when `new` takes the place of `old`; the view holds what either may match until the last."""
-    edits = edits_between(old, new)
+    edits = edits_between(old.written, new.written)
     largest_first = sorted(view.artifacts, key=lambda facts: (-facts.allocated_bytes, facts.name, facts.artifact_id))
     ordered = replace(view, artifacts=largest_first)
-    impacts = tuple(_impact(old, new, ordered, edits, now=view.taken_at + horizon) for horizon in HORIZONS)
+    impacts = tuple(
+        _impact(old.standing, new.standing, ordered, edits, now=view.taken_at + horizon) for horizon in HORIZONS
+    )
+    added = (additions(each.written, each.standing) for each in (old, new))
     return PolicyDifference(
         edits=edits,
+        configured=tuple(dict.fromkeys(edit for each in added for edit in each)),
         impacts=impacts,
         taken_at=view.taken_at,
         population=sum(view.living.values()),
@@ -162,10 +176,10 @@ def _decided(decision: Decision, edit: Edit) -> bool:
     return decision.rule == edit.name
 
 
-def _removes_a_protect(old: Policy, new: Policy, now: datetime) -> bool:
+def _removes_a_protect(old: Candidate, new: Candidate, now: datetime) -> bool:
     """Whether a protect in force is gone and no other says the same for as long; a new name is no removal."""
-    staying = [protect for protect in new.protects if not has_expired(protect, now)]
-    names = {protect.name for protect in new.protects}
+    staying = [protect for protect in new.standing.protects if not has_expired(protect, now)]
+    names = {protect.name for protect in new.written.protects}
     return any(
         protect.name not in names
         and not has_expired(protect, now)
@@ -174,7 +188,7 @@ def _removes_a_protect(old: Policy, new: Policy, now: datetime) -> bool:
             and (each.expires is None or (protect.expires is not None and each.expires >= protect.expires))
             for each in staying
         )
-        for protect in old.protects
+        for protect in old.written.protects
     )
 
 

@@ -10,6 +10,7 @@ from artifactctl.policy.edits import Edit
 from artifactctl.report.caps import spell_exceeded
 from artifactctl.report.instants import format_instant
 from artifactctl.report.json_values import rfc3339
+from artifactctl.report.policy_additions import HEADING, additions_payload, additions_table
 from artifactctl.report.sizes import counted, format_bytes
 from artifactctl.report.tables import Column, Document, Table, columns
 
@@ -45,7 +46,10 @@ def classes_of(impact: Impact) -> tuple[tuple[str, str, str, tuple[Change, ...]]
 def diff_document(answer: DiffAnswer) -> Document:
     """Return the difference for people: edits, how much moves when, the largest of each class, the risk."""
     difference = answer.difference
-    document: list[str | Table] = [head_line(answer), "", edits_table(difference.edits), "", numbers_table(difference)]
+    document: list[str | Table] = [head_line(answer), "", edits_table(difference.edits)]
+    if difference.configured:
+        document += ["", HEADING, additions_table(difference.configured)]
+    document += ["", numbers_table(difference)]
     if removed := removal_lines(difference):
         document += ["", *removed]
     if refused := refusal_lines(difference):
@@ -161,6 +165,7 @@ def diff_payload(answer: DiffAnswer) -> dict[str, Any]:
             {"section": edit.section, "mark": edit.mark.value, "name": edit.name, "change": edit.what}
             for edit in difference.edits
         ],
+        "configured": additions_payload(difference.configured),
         **{field: _impact(impact) for field, impact in zip(_FIELDS, difference.impacts, strict=True)},
         "loses_protection": difference.loses_protection,
         "refused": difference.refused,

@@ -8,7 +8,7 @@ from hypothesis import given
 
 from artifactctl.domain.artifacts import ArtifactKind
 from artifactctl.domain.plans import Cap, CapName
-from artifactctl.policy.differing import HORIZONS, Change, Impact, PolicyDifference, Risk, differ
+from artifactctl.policy.differing import HORIZONS, Candidate, Change, Impact, PolicyDifference, Risk, differ
 from artifactctl.policy.edits import Edit, Mark, edits_between
 from artifactctl.policy.facts import CatalogueView, Facts
 from artifactctl.policy.ruleset import Keep, KeepEvery, KeepLast, Limits, Matcher, Policy
@@ -29,7 +29,12 @@ def now_in(old: Policy, new: Policy, *artifacts: Facts) -> Impact:
 
 def difference(old: Policy, new: Policy, *artifacts: Facts) -> PolicyDifference:
     world = replace(view(*artifacts), living={ArtifactKind.CHECKPOINT: len(artifacts)})
-    return differ(old, new, world)
+    return compared(old, new, world)
+
+
+def compared(old: Policy, new: Policy, world: CatalogueView) -> PolicyDifference:
+    """Return the difference where nothing is configured beside the files."""
+    return differ(Candidate(written=old, standing=old), Candidate(written=new, standing=new), world)
 
 
 CHECKPOINTS = [facts(number, step=number, allocated_bytes=1000 + number) for number in range(1, 5)]
@@ -126,6 +131,29 @@ def test_every_copy_counts_against_the_limits_as_in_a_plan() -> None:
     )
 
 
+def test_what_is_configured_beside_the_files_counts_and_what_was_written_is_told() -> None:
+    beside = protect("site", any_tag=("released",))
+    removing = replace(KEEPS_THREE, protects=(protect("site", any_tag=("prod",)),))
+    tagged = [replace(each, labels=(("tags", "released"),)) for each in CHECKPOINTS]
+
+    def standing(written: Policy) -> Candidate:
+        limits = replace(written.limits, max_artifacts=1)
+        return Candidate(
+            written=written, standing=replace(written, protects=(beside, *written.protects), limits=limits)
+        )
+
+    world = replace(view(*tagged[:2], CHECKPOINTS[2], tagged[3]), living={ArtifactKind.CHECKPOINT: 4})
+    found = differ(standing(removing), standing(KEEPS_ONE), world)
+
+    assert names(found.impacts[0].newly_reclaimed) == [3], "the configured protect covers the other one"
+    assert found.loses_protection, "one of the same name in the files is gone all the same"
+    assert [(edit.section, edit.name) for edit in found.edits] == [("protect", "site"), ("rules", "checkpoints")]
+    assert [(edit.section, edit.name, edit.what) for edit in found.configured] == [
+        ("protect", "site", beside.reason),
+        ("limits", "max_artifacts", "1"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("new", "edits"),
     [
@@ -161,7 +189,7 @@ def test_another_order_of_rules_is_an_edit() -> None:
 
 @given(rules=policies(), world=views())
 def test_a_policy_does_not_differ_from_itself(rules: Policy, world: CatalogueView) -> None:
-    found = differ(rules, rules, world)
+    found = compared(rules, rules, world)
 
     assert (found.edits, found.loses_protection, found.refused, found.risk) == ((), False, False, Risk.MILD)
     for impact in found.impacts:
@@ -171,7 +199,7 @@ def test_a_policy_does_not_differ_from_itself(rules: Policy, world: CatalogueVie
 
 @given(old=policies(), new=policies(), world=views())
 def test_the_way_back_is_the_reverse(old: Policy, new: Policy, world: CatalogueView) -> None:
-    there, back = differ(old, new, world), differ(new, old, world)
+    there, back = compared(old, new, world), compared(new, old, world)
 
     for one, other in zip(there.impacts, back.impacts, strict=True):
         assert names(one.newly_reclaimed) == names(other.newly_kept)
