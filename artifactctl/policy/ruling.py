@@ -33,6 +33,11 @@ def rule_on(rule: Rule, members: Sequence[Facts], *, now: datetime) -> dict[int,
     return decisions
 
 
+def groupings_of(rule: Rule) -> tuple[tuple[str, ...], ...]:
+    """Return by what the rule groups what it matches, each once; () when each artifact is judged by itself."""
+    return tuple(sorted({each.group_by for each in (rule.keep.last, rule.keep.best) if each is not None}))
+
+
 def _kept(rule: Rule, because: str, sentence: str) -> Decision:
     return Decision(action=None, because=because, sentence=f"keep: {sentence}", rule=rule.name)
 
@@ -49,12 +54,12 @@ def _kept_of_groups(keep: Keep, members: Sequence[Facts]) -> tuple[tuple[str, Se
 def _left_empty(rule: Rule, members: Sequence[Facts], decisions: dict[int, Decision]) -> Sentences:
     if rule.allow_empty_groups:
         return {}
-    groupings = {each.group_by for each in (rule.keep.last, rule.keep.best) if each is not None}
+    groupings = groupings_of(rule)
     if not groupings:
         return {}
     kept = {artifact_id for artifact_id, decision in decisions.items() if decision.kept}
     found: Sentences = {}
-    for group_by in sorted(groupings):
+    for group_by in groupings:
         found.update(emptied(group_by, members, kept))
     return found
 

@@ -8,9 +8,8 @@ from artifactctl.report.markdown import code, escaped, folded, markdown_table
 from artifactctl.report.policy_additions import HEADING, additions_table
 from artifactctl.report.policy_diff import (
     DiffAnswer,
-    changes_table,
     edits_table,
-    first_appearances,
+    listings,
     numbers_table,
     refusal_lines,
     removal_lines,
@@ -38,12 +37,13 @@ def diff_markdown(answer: DiffAnswer) -> str:
         *_configured(difference),
         markdown_table(numbers_table(difference)),
     ]
-    for _, heading, changes in first_appearances(difference):
+    for listing in listings(difference):
+        changes = listing.changes
         total = format_bytes(bytes_of([change.facts for change in changes]))
-        listed = markdown_table(changes_table(changes[:MOST_LISTED]), code_in="artifact")
+        listed = markdown_table(listing.table(MOST_LISTED), code_in="artifact")
         if len(changes) > MOST_LISTED:
             listed += f"\n\nand {len(changes) - MOST_LISTED:,} more; `--format json` lists all"
-        parts.append(folded(f"<b>{counted(len(changes), 'artifact')}</b>, {total}: {heading}", listed))
+        parts.append(folded(f"<b>{counted(len(changes), 'artifact')}</b>, {total}: {listing.heading}", listed))
     return "\n\n".join(parts)
 
 
