@@ -27,6 +27,7 @@ class Code(StrEnum):
     MATCHES_NOTHING = "AP011"
     LONE_GROUPS = "AP012"
     METRIC_ABSENT = "AP013"
+    UNKNOWN_THROUGHOUT = "AP014"
     UNIT = "AP020"
     LIMITS = "AP021"
     UNTESTED = "AP030"
@@ -50,6 +51,7 @@ _WARNINGS = frozenset(
         Code.MATCHES_NOTHING,
         Code.LONE_GROUPS,
         Code.METRIC_ABSENT,
+        Code.UNKNOWN_THROUGHOUT,
         Code.UNTESTED,
         Code.EXPIRES,
         Code.SHORT_QUARANTINE,
@@ -63,6 +65,7 @@ _MEANINGS = {
     Code.MATCHES_NOTHING: "matches nothing in the catalog",
     Code.LONE_GROUPS: "every group holds one artifact, so keep.last keeps all",
     Code.METRIC_ABSENT: "nothing that is matched has this metric",
+    Code.UNKNOWN_THROUGHOUT: "what is asked for is unknown of everything in the catalog, and unknown keeps",
     Code.UNIT: "a size, duration or share without a clear unit",
     Code.LIMITS: "limits are missing, or looser than the site allows",
     Code.UNTESTED: "a rule or protect without a test",

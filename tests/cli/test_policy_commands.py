@@ -11,6 +11,7 @@ import pytest
 
 from artifactctl import audit
 from artifactctl.domain.audit import AuditAction, AuditEntry
+from artifactctl.policy.findings import Code
 from tests.policy.written import policy_text
 
 RULE = "[{name: states, match: {kind: hidden_states}, keep: {last: {n: 1, group_by: [folder]}}}]"
@@ -128,7 +129,7 @@ def test_sarif_is_what_the_standard_says_and_names_every_code(shop: Any, folder:
     jsonschema.Draft202012Validator(SARIF, format_checker=jsonschema.FormatChecker()).validate(log)
     (run,) = log["runs"]
     rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
-    assert len(rules) == len(set(rules)) == 12
+    assert len(rules) == len(set(rules)) == len(Code)
     for result in run["results"]:
         assert rules[result["ruleIndex"]] == result["ruleId"]
         (location,) = result["locations"]

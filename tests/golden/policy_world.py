@@ -1,6 +1,6 @@
 """Makes a catalog without files and two policies for the sessions: `python -m tests.golden.policy_world FOLDER`.
 
-Ages count from the clock's last midnight (UTC), so that what the sessions print depends neither on the day nor the hour.
+Ages count from the clock's last midnight (UTC), so that what the sessions print depends on no day and no hour.
 """
 
 import sys
