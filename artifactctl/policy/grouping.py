@@ -25,6 +25,7 @@ _READERS: Mapping[str, Callable[[Facts], str]] = {
     "folder": lambda facts: facts.path.rpartition("/")[0],
 }
 LABELS = "labels."
+OF_A_RUN: Key = ("run",)
 
 
 def group_of(facts: Facts, group_by: Key) -> Key:
@@ -68,15 +69,16 @@ def kept_best(keep: KeepBest, members: Sequence[Facts]) -> Sentences:
 
 
 def emptied(group_by: Key, members: Sequence[Facts], kept: Iterable[int]) -> Sentences:
-    """Return the newest member of each group of which nobody is in `kept`."""
+    """Return the newest member of each group of which nobody is in `kept`, and whatever else belongs to no group."""
     staying = frozenset(kept)
-    _, groups = _grouped(members, group_by)
-    return {
-        ranking[0].artifact_id: f"the newest of {spell_group(group_by, values)}, which would be empty without it"
-        for values, group in groups.items()
-        if not any(facts.artifact_id in staying for facts in group)
-        for ranking in _rankings(group)
-    }
+    nowhere, groups = _grouped(members, group_by)
+    found = {artifact_id: reason for artifact_id, reason in nowhere.items() if artifact_id not in staying}
+    for values, group in groups.items():
+        if not any(facts.artifact_id in staying for facts in group):
+            where = spell_group(group_by, values)
+            for ranking in _rankings(group):
+                found[ranking[0].artifact_id] = f"the newest of {where}, which would be empty without it"
+    return found
 
 
 def metric_of(facts: Facts, metric: str) -> float | None:
