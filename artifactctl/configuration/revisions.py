@@ -31,7 +31,7 @@ def files_at_revision(word: str, *, endings: tuple[str, ...], working_directory:
     listed = map(os.fsdecode, ask("ls-tree", "-z", "--name-only", where).split(b"\0"))
     names = sorted(name for name in listed if name.endswith(endings) and not name.startswith("."))
     if not names:
-        raise RevisionUnreadable(f"{word} holds no policy file", remedy="policy files end in .yaml")
+        raise RevisionUnreadable(f"{word} holds no policy file", remedy="policy files end in .yaml or .yml")
     shown = word if word.endswith(("/", ":")) else f"{word}/"
     inside = where if where.endswith(":") else f"{where}/"
     return tuple((f"{shown}{name}", ask("cat-file", "blob", f"{inside}{name}")) for name in names)

@@ -8,8 +8,6 @@ from artifactctl.domain.errors import UsageError
 from artifactctl.domain.text import printable
 from artifactctl.policy.ruleset import Place
 
-_LISTED = 5
-
 
 class Level(StrEnum):
     """Whether a file with this finding can be used."""
@@ -108,9 +106,9 @@ class PolicyUnusable(UsageError):
 
     def __init__(self, findings: Sequence[Finding]) -> None:
         self.findings = in_order(findings)
-        shown = "; ".join(str(item) for item in self.findings[:_LISTED])
-        more = len(self.findings) - _LISTED
+        first, *others = map(str, self.findings)
         super().__init__(
-            f"{shown}; and {more} more" if more > 0 else shown,
-            remedy="correct the policy; `artifactctl policy lint FILE` lists everything that is wrong with it",
+            first,
+            further=others,
+            remedy="correct the policy; `artifactctl policy lint FILE` says the same, for people and programs",
         )

@@ -50,7 +50,7 @@ def prepare(workplace: Workplace, wish: Wish, *, looking_at: Callable[[str], Non
         pairs = wish.chosen if rulings is None else _offered(rulings, reading, wish.scope or here)
         if not pairs:
             raise Refused(
-                "the policy offers nothing for removal there",
+                f"the policy {workplace.policy.name} offers nothing for removal in {_spelt_roots(wish.scope or here)}",
                 remedy="name what should go: `artifactctl reclaim NAME --dry-run`; `artifactctl why NAME` explains",
             )
         _one_filesystem(pairs)
@@ -117,6 +117,11 @@ def _one_filesystem(pairs: Sequence[tuple[Artifact, Replica]]) -> None:
             f"these lie on {len(roots)} filesystems (below the roots {', '.join(sorted(roots.values()))})",
             remedy="make one plan for each: name a root, as in `artifactctl reclaim ROOT --dry-run`",
         )
+
+
+def _spelt_roots(roots: Sequence[Root]) -> str:
+    names = ", ".join(root.name for root in roots)
+    return f"the root{'s' if len(roots) > 1 else ''} {names}" if roots else "any root of this machine"
 
 
 def _offered(rulings: Rulings, reading: Reading, scope: Sequence[Root]) -> list[tuple[Artifact, Replica]]:

@@ -53,6 +53,21 @@ def test_a_broken_file_gives_the_findings_that_its_first_line_expects(file: Path
     assert expected
 
 
+@pytest.mark.parametrize(
+    ("sections", "like"),
+    [
+        ({"protect": "[{name: p, reason: long enough, match: {tags: released}}]"}, "`tags: {any: [released]}`"),
+        ({"rules": "[{name: r, match: {kind: other}, keep: {last: 3}}]"}, "`last: {n: 2, group_by: [run]}`"),
+        ({"rules": "[{name: r, match: {kind: other}, keep: {every: 5000}}]"}, "`every: {steps: 5000}`"),
+    ],
+    ids=["tags", "last", "every"],
+)
+def test_a_value_where_a_mapping_belongs_is_shown_how_it_is_written(sections: dict[str, str], like: str) -> None:
+    messages = [item.message for item in found(policy_text(**sections)) if item.code is Code.SCHEMA]
+
+    assert [message.endswith(f"must be a mapping of keys to values, such as {like}") for message in messages] == [True]
+
+
 def test_the_example_of_the_design_has_warnings_only() -> None:
     findings = found(DESIGN_EXAMPLE)
 

@@ -23,7 +23,7 @@ from artifactctl.policy.ruleset import (
     Rule,
 )
 from artifactctl.reclaim.applicability import StalePlan
-from artifactctl.reclaim.approving import PlannerUnknown, approve_plan, record_plan
+from artifactctl.reclaim.approving import OwnPlan, PlannerUnknown, approve_plan, record_plan
 from artifactctl.reclaim.consent import ApprovalMissing, CapExceeded
 from tests.reclaim.ground import DEFAULT, Ground
 
@@ -55,7 +55,12 @@ def by(ground: Ground, actor: str) -> Acting:
 
 
 def approve(ground: Ground, plan: ReclaimPlan, actor: str) -> bool:
-    return approve_plan(ground.catalog, plan, reason="looked at it", acting=by(ground, actor)).counts
+    """Return whether the consent was taken."""
+    try:
+        approve_plan(ground.catalog, plan, reason="looked at it", acting=by(ground, actor))
+    except OwnPlan:
+        return False
+    return True
 
 
 def saved(ground: Ground, *names: str, planner: str = "ada@node-1") -> ReclaimPlan:
@@ -182,15 +187,19 @@ def test_a_plan_that_somebody_else_must_approve_waits_for_that(ground: Ground) -
 
     with pytest.raises(ApprovalMissing, match="needs the approval of somebody other than ada@node-1"):
         ground.apply(plan)
-    assert not approve(ground, plan, "ada@node-1"), "the planner's own consent is recorded and does not count"
+    assert not approve(ground, plan, "ada@node-1")
     with pytest.raises(ApprovalMissing):
         ground.apply(plan)
     assert approve(ground, plan, "bob@node-1")
     assert [step.outcome for step in ground.apply(plan).steps] == [StepOutcome.QUARANTINED]
 
     with ground.catalog.reading() as reading:
-        told = [event.entry for event in audit.events(reading.connection, action="plan.approve")]
-    assert [entry.actor for entry in told] == ["ada@node-1", "bob@node-1"]
+        told = [event.entry for event in audit.events(reading.connection) if event.entry.action.startswith("plan.app")]
+    assert [(entry.actor, entry.action) for entry in told] == [
+        ("ada@node-1", "plan.approve_refused"),
+        ("bob@node-1", "plan.approve"),
+    ]
+    assert told[0].reason == f"you cannot approve plan {plan.digest[:12]}: you planned it"
     assert {entry.policy_digest for entry in told} == {plan.policy_digest}
 
 
@@ -245,7 +254,7 @@ def test_a_jump_against_the_last_runs_waits_for_consent(ground: Ground) -> None:
     plan = ground.plan("states-1", "states-2", "states-3")
 
     assert len(plan.needs_approval) == 2
-    with pytest.raises(ApprovalMissing, match="3 artifacts are more than 2 times what the last 1 run took at most"):
+    with pytest.raises(ApprovalMissing, match="3 artifacts are more than 2 times what the last run took at most"):
         ground.apply(plan)
     assert ground.plan("states-1", "states-2").needs_approval == ()
 
