@@ -28,8 +28,11 @@ _LIKE_THIS = {
     "per_day": "{max_bytes: 40TiB}",
     "limits": "{max_bytes: 5TiB, max_artifacts: 200}",
     "defaults": "{quarantine: 7d}",
+    "expect": "{decision: keep}",
 }
-"""How a mapping is written, by its key."""
+"""How a mapping is written, by its key; `expect` stands for each of those in it."""
+
+_MAPPING_WANTED = ("dict_type", "model_type")
 
 _WORDING: Mapping[str, Callable[[str, Mapping[str, Any]], str]] = {
     "missing": lambda key, _: f"`{key}` is missing here",
@@ -46,16 +49,14 @@ _WORDING: Mapping[str, Callable[[str, Mapping[str, Any]], str]] = {
     "bool_type": lambda key, _: f"`{key}` must be true or false",
     "tuple_type": lambda key, _: f"`{key}` must be a list",
     "too_short": lambda key, _: f"`{key}` is an empty list or mapping; name something or remove the key",
-    "dict_type": lambda key, _: _wants_mapping(key),
-    "model_type": lambda key, _: _wants_mapping(key),
     "greater_than_equal": lambda key, facts: f"`{key}` must be at least {facts['ge']}",
     "literal_error": lambda key, facts: f"`{key}` must be {facts['expected']}",
 }
 
 
-def _wants_mapping(key: str) -> str:
-    like = f", such as `{key}: {_LIKE_THIS[key]}`" if key in _LIKE_THIS else ""
-    return f"`{key}` must be a mapping of keys to values{like}"
+def _like_this(path: Path) -> str:
+    key = "expect" if path[-2:-1] == ("expect",) else _shown(path)
+    return f", such as `{_shown(path)}: {_LIKE_THIS[key]}`" if key in _LIKE_THIS else ""
 
 
 def findings_of(error: ValidationError, document: Document) -> tuple[Finding, ...]:
@@ -88,6 +89,8 @@ def _finding(error: Any, document: Document) -> Finding:
     code = Code.UNIT if kind == words.UNIT else Code.SCHEMA
     wording = _WORDING.get(kind)
     message = wording(_shown(path), error.get("ctx", {})) if wording else error["msg"]
+    if kind in _MAPPING_WANTED:
+        message = f"`{_shown(path)}` must be a mapping of keys to values{_like_this(path)}"
     if kind in (words.UNIT, words.WORD) and path:
         message = f"{_shown(path)}: {message}"
     return finding(document.place(path), code, message)

@@ -40,7 +40,7 @@ def kept_last(keep: KeepLast, members: Sequence[Facts]) -> Sentences:
         where = spell_group(keep.group_by, values)
         for ranking in _rankings(group):
             for place, facts in enumerate(ranking[: keep.n], start=1):
-                kept.setdefault(facts.artifact_id, f"no. {place} of the {keep.n} newest of {where}")
+                kept.setdefault(facts.artifact_id, f"{_placed(place, keep.n, 'newest')} of {where}")
     return kept
 
 
@@ -63,7 +63,7 @@ def kept_best(keep: KeepBest, members: Sequence[Facts]) -> Sentences:
         for place, facts in enumerate(ranking[: keep.n], start=1):
             value = measured[facts.artifact_id]
             kept[facts.artifact_id] = (
-                f"no. {place} of the {keep.n} best of {where} by {keep.metric} ({keep.mode.value}): {value:g}"
+                f"{_placed(place, keep.n, 'best')} of {where} by {keep.metric} ({keep.mode.value}): {value:g}"
             )
     return kept
 
@@ -85,6 +85,10 @@ def metric_of(facts: Facts, metric: str) -> float | None:
     """Return the value of a metric; None when it was never recorded or is not a number."""
     value = next((value for name, value in facts.metrics if name == metric), None)
     return None if value is None or math.isnan(value) else value
+
+
+def _placed(place: int, n: int, superlative: str) -> str:
+    return f"the {superlative}" if n == 1 else f"no. {place} of the {n} {superlative}"
 
 
 def _grouped(members: Iterable[Facts], group_by: Key) -> tuple[Sentences, dict[Key, list[Facts]]]:

@@ -194,7 +194,7 @@ def test_the_best_says_its_value_and_a_missing_metric_keeps() -> None:
 
     assert only(rules, facts(1, metrics=((METRIC, 3.4),))) == (
         "keep.best",
-        "keep: no. 1 of the 1 best of run r1 by eval/acceptance_len (max): 3.4",
+        "keep: the best of run r1 by eval/acceptance_len (max): 3.4",
     )
     assert only(rules, facts(1)) == ("keep.best", "keep: metric eval/acceptance_len missing")
     assert only(rules, facts(1, metrics=((METRIC, float("nan")),)))[1] == "keep: metric eval/acceptance_len missing"
