@@ -44,8 +44,8 @@ class Wish:
 def prepare(workplace: Workplace, wish: Wish, *, looking_at: Callable[[str], None] = lambda name: None) -> ReclaimPlan:
     """Return the plan for a wish; `looking_at` hears each name before its tree is walked."""
     with workplace.catalog.reading() as plain:
-        reading = plain if wish.chosen else IndexedReading(plain)
-        rulings = None if wish.chosen else Rulings(workplace.policy, reading, now=workplace.clock())
+        rulings = None if wish.chosen else Rulings(workplace.policy, plain, now=workplace.clock())
+        reading = IndexedReading(plain) if rulings is not None and rulings.offers_many else plain
         here = roots_here(reading, workplace.host.identify())
         pairs = wish.chosen if rulings is None else _offered(rulings, reading, wish.scope or here)
         if not pairs:
@@ -86,7 +86,8 @@ def judge_each(
 ) -> list[Subject]:
     """Look at live replicas and return each as a subject of its own, as if it alone had been named."""
     with workplace.catalog.reading() as reading:
-        rulings = Rulings(workplace.policy, reading, now=workplace.clock())
+        numbers = [artifact.artifact_id for artifact, _ in pairs]
+        rulings = Rulings(workplace.policy, reading, now=workplace.clock(), also=numbers)
         return _subjects(workplace, reading, pairs, rulings, named=True, looking_at=looking_at)
 
 
@@ -126,7 +127,9 @@ def _spelt_roots(roots: Sequence[Root]) -> str:
 
 def _offered(rulings: Rulings, reading: Reading, scope: Sequence[Root]) -> list[tuple[Artifact, Replica]]:
     inside = {root.root_id for root in scope}
-    return rulings.under_consideration(reading.artifacts(state=ReplicaState.LIVE), root_ids=inside)
+    numbers = None if rulings.offers_many else rulings.offered
+    artifacts = reading.artifacts(state=ReplicaState.LIVE, numbers=numbers)
+    return rulings.under_consideration(artifacts, root_ids=inside)
 
 
 def _subjects(

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from artifactctl import audit
-from artifactctl.domain.artifacts import LineageRole
+from artifactctl.domain.artifacts import ArtifactKind, LineageRole
 from artifactctl.domain.operations import StepOutcome
 from artifactctl.domain.plans import ReclaimPlan
 from artifactctl.inventory.acting import Acting
+from artifactctl.inventory.rulings import Rulings
 from artifactctl.policy.ruleset import (
     Action,
     Keep,
@@ -25,6 +26,7 @@ from artifactctl.policy.ruleset import (
 from artifactctl.reclaim.applicability import StalePlan
 from artifactctl.reclaim.approving import OwnPlan, PlannerUnknown, approve_plan, record_plan
 from artifactctl.reclaim.consent import ApprovalMissing, CapExceeded
+from artifactctl.reclaim.preparing import judge
 from tests.reclaim.ground import DEFAULT, Ground
 
 SUPERSEDED_ONES = Protect(name="old", reason="Old ones are compared", match=Matcher(superseded=True))
@@ -76,6 +78,43 @@ def test_a_protect_keeps_what_somebody_names(ground: Ground) -> None:
     plan = ground.plan("hidden-old")
 
     assert (plan.steps, refusals(plan)) == ((), {"hidden-old": {"unprotected"}})
+
+
+def test_a_protect_of_what_no_rule_looks_at_keeps_it_when_somebody_asks_why(ground: Ground) -> None:
+    corpora = Protect(name="corpora", reason="Everything is made from them", match=Matcher(rebuildable=False))
+    ground.policy = replace(DEFAULT, rules=(LAST_ONE,), protects=(corpora,))
+    with ground.catalog.reading() as reading:
+        corpus = reading.artifact("corpus")
+    assert corpus is not None
+
+    subject = judge(ground.workplace, corpus, corpus.replicas[0])
+
+    assert subject.candidate.protect == corpora
+
+
+@pytest.mark.parametrize("others", [0, 250], ids=["many of the living are offered", "few of the living are offered"])
+def test_a_plan_is_the_same_whether_the_catalog_is_read_whole_or_in_parts(ground: Ground, others: int) -> None:
+    dumps(ground, "states-1", "states-2", "states-3")
+    with ground.catalog.writing("ada@node-1", ground.now()) as writing:
+        made = [writing.add_artifact(f"elsewhere-{number}", ArtifactKind.OTHER) for number in range(others)]
+        for artifact in made:
+            writing.add_replica(
+                artifact.artifact_id,
+                ground.root.root_id,
+                artifact.name.encode(),
+                is_directory=True,
+                files=1,
+                apparent_bytes=1,
+                allocated_bytes=4096,
+                member_digest="",
+                fingerprint="",
+                observed_at=ground.now(),
+            )
+    ground.policy = replace(DEFAULT, rules=(LAST_ONE,))
+    with ground.catalog.reading() as reading:
+        assert Rulings(ground.policy, reading, now=ground.now()).offers_many is (others == 0)
+
+    assert [step.name for step in ground.plan().steps] == ["states-1", "states-2"]
 
 
 def test_what_is_protected_only_after_the_plan_was_made_is_refused_when_it_is_applied(ground: Ground) -> None:
