@@ -71,7 +71,7 @@ def _conversation(value: Mapping[str, Any], messages: list[dict[str, Any]]) -> C
 def _list(value: Mapping[str, Any], key: str) -> list[Any]:
     turns = value[key]
     if not isinstance(turns, list):
-        raise UnreadableRecord(f"its `{key}` is no list")
+        raise UnreadableRecord(f"its `{key}` are no list")
     return turns
 
 

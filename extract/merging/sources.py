@@ -159,8 +159,11 @@ def _split(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _hashed(file: BinaryIO, hasher: "hashlib._Hash") -> Iterator[bytes]:
-    while chunk := file.read(_CHUNK_BYTES):
+    """Yield the bytes that the file has now: one that grows as fast as it is read would never end."""
+    left = os.fstat(file.fileno()).st_size
+    while left and (chunk := file.read(min(left, _CHUNK_BYTES))):
         hasher.update(chunk)
+        left -= len(chunk)
         yield chunk
 
 

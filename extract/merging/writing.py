@@ -75,7 +75,7 @@ def _compressed(path: Path) -> Iterator[IO[bytes]]:
     import zstandard  # heavy for `--help`
 
     with open(path, "wb") as file:
-        with zstandard.ZstdCompressor(level=3).stream_writer(file, closefd=False) as lines:
+        with zstandard.ZstdCompressor(level=3, write_checksum=True).stream_writer(file, closefd=False) as lines:
             yield lines
         sync_file(file)
 
