@@ -15,6 +15,7 @@ from artifactctl.domain.artifacts import Artifact, ArtifactKind, Reservation, Ru
 from artifactctl.domain.errors import UsageError
 
 if TYPE_CHECKING:
+    from artifactctl.api.copies import CopyHere
     from artifactctl.catalog import Catalog
     from artifactctl.hosts.protocol import Host
     from artifactctl.inventory.acting import Acting
@@ -106,6 +107,16 @@ class Session:
 
         with self._catalog.reading() as reading:
             return find_artifact(reading, name, here=self._here)
+
+    def now(self) -> datetime:
+        """Return the present instant, as this session's clock has it."""
+        return self._clock()
+
+    def copy_here(self, artifact: Artifact) -> "CopyHere":
+        """Return where a living copy lies on this machine and the files it consists of; Refused when none does."""
+        from artifactctl.api.copies import copy_here
+
+        return copy_here(self._catalog, self._host, artifact)
 
     def reserve(
         self, path: PathLike, *, reserved_bytes: int, purpose: str, until: datetime, files: int = 1
