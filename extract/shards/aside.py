@@ -37,11 +37,14 @@ class AsideFile:
 
     def write(self, offset: int, parts: "Sequence[ReadableBuffer]") -> int:
         """Write the parts one after the other; return where the next byte belongs."""
-        for part in parts:
-            view = memoryview(part).cast("B")
-            while view:
-                written = os.pwrite(self._descriptor, view, offset)
-                view, offset = view[written:], offset + written
+        try:
+            for part in parts:
+                view = memoryview(part).cast("B")
+                while view:
+                    written = os.pwrite(self._descriptor, view, offset)
+                    view, offset = view[written:], offset + written
+        except OSError as error:
+            raise (self._no_room(offset) if error.errno in _FULL else error) from error
         return offset
 
     def publish(self, size_bytes: int) -> None:
@@ -72,13 +75,14 @@ class AsideFile:
             os.posix_fallocate(self._descriptor, 0, max(1, room_bytes))
         except OSError as error:
             os.ftruncate(self._descriptor, 0)
-            if error.errno not in _FULL:
-                raise
-            mebibytes = -(-room_bytes // 2**20)
-            raise Refused(
-                f"{self.place.name} needs up to {mebibytes:,} MiB, and {self.place.parent} has not so much room",
-                remedy=f"artifactctl reclaim --need {mebibytes}MiB, then the same command again: it goes on from here",
-            ) from error
+            raise (self._no_room(room_bytes) if error.errno in _FULL else error) from error
+
+    def _no_room(self, room_bytes: int) -> Refused:
+        mebibytes = -(-room_bytes // 2**20)
+        return Refused(
+            f"{self.place.name} needs up to {mebibytes:,} MiB, and {self.place.parent} has not so much room",
+            remedy=f"artifactctl reclaim --need {mebibytes}MiB, then the same command again: it goes on from here",
+        )
 
 
 def _locked(path: Path) -> int:

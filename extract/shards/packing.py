@@ -1,11 +1,13 @@
 """A packed dump: writing its shards one after the other, going on where a run before stopped, reading it as one."""
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import accumulate, count
 from pathlib import Path
 
 from artifactctl.domain.errors import Refused
+from extract.shards.fingerprint import RunFingerprint
 from extract.shards.manifest import NAME, PackedManifest, Rejected, listed, read_packed_manifest, write_manifest
 from extract.shards.reader import BrokenShard, Shard, open_shard
 from extract.shards.records import RejectedRecord, StateRecord, require_fit, token_hash
@@ -21,8 +23,8 @@ OnShard = Callable[[WrittenShard], None]
 class PackedWriter:
     """Writes a packed dump into an existing folder. What a run before wrote there counts, if its fingerprint is ours.
 
-    `written` holds the content keys (`token_hash`) of all records that need not be written again. Every record beyond
-    them goes through `append`; `finish` writes the manifest. `prefix` keeps several writers in one folder apart.
+    `written` counts the records by content key (`token_hash`) that need not be written again. Every record beyond them
+    goes through `append`; `finish` writes the manifest. `prefix` keeps several writers in one folder apart.
     """
 
     def __init__(
@@ -42,7 +44,7 @@ class PackedWriter:
         self._shards: list[WrittenShard] = []
         self._rejected: dict[int, Rejected] = {}
         self._current: ShardWriter | None = None
-        self.written: set[bytes] = set()
+        self.written: Counter[bytes] = Counter()
         if (folder / NAME).exists():
             raise Refused(f"{folder} is complete: it has its {NAME}", remedy="give another --out")
         self._take_over()
@@ -66,7 +68,7 @@ class PackedWriter:
             room_bytes = self._plan.room_bytes(self._shard_bytes, record.tokens)
             self._current = ShardWriter(self._path(len(self._shards)), self._plan, room_bytes=room_bytes)
         self._current.append(record, key)
-        self.written.add(key)
+        self.written[key] += 1
 
     def reject(self, index: int, reason: str) -> None:
         """Note that a record will be missing."""
@@ -89,6 +91,10 @@ class PackedWriter:
         )
         write_manifest(self._folder, manifest)
         return manifest
+
+    def complete(self) -> None:
+        """The same as `finish`, as every writer of dumps has it."""
+        self.finish()
 
     def abandon(self) -> None:
         """Give back the room of the shard that is being written; whole shards stay."""
@@ -131,6 +137,11 @@ class PackedDump:
         self.form = self.manifest.plan.form
         self._ends = tuple(accumulate(shard.records for shard in self.manifest.shards))
         self._open: tuple[int, Shard] | None = None
+
+    @property
+    def fingerprint(self) -> RunFingerprint:
+        """What its run was made of."""
+        return self.manifest.plan.fingerprint
 
     def __len__(self) -> int:
         return self._ends[-1] if self._ends else 0

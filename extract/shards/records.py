@@ -50,8 +50,8 @@ class RejectedRecord(ValueError):
 
 
 def token_hash(token_ids: "NDArray[Any]") -> bytes:
-    """Return the content key of a record: SHA-256 of its ids as little-endian int64."""
-    return hashlib.sha256(token_ids.astype("<i8").tobytes()).digest()
+    """Return the content key of a record, the same as in its corpus: SHA-256 of its ids as little-endian int32."""
+    return hashlib.sha256(token_ids.astype("<i4").tobytes()).digest()
 
 
 def require_fit(record: StateRecord, form: StatesForm) -> None:
