@@ -153,8 +153,13 @@ class Shard:
         offsets, tensors = self._offsets, self._header.tensors
         if len(offsets) != len(self._indexes) + 1 or offsets[0] != 0 or (offsets[1:] < offsets[:-1]).any():
             raise ValueError("its records do not follow each other")
-        if tensors["input_ids"].shape != (self.tokens,):
-            raise ValueError(f"it has {tensors['input_ids'].shape} ids for {self.tokens} tokens")
+        if self._rows_per_block < 1:
+            raise ValueError("its blocks have no rows")
+        shapes = {"input_ids": (self.tokens,), "token_hashes": (len(self), 32)}
+        shapes |= {"loss_mask": (self.tokens,)} if self.form.has_loss_mask else {}
+        for name, shape in shapes.items():
+            if tensors[name].shape != shape:
+                raise ValueError(f"{name} is {tensors[name].shape}, not {shape}")
         if self.codec is Codec.NONE and tensors[STATES].shape != (self.tokens, self.form.width):
             raise ValueError(f"its states are {tensors[STATES].shape}")
         if self.codec is Codec.PLANES:

@@ -1,7 +1,5 @@
 """Packed shards are recognised as hidden states, counted, and found torn or contradicting themselves."""
 
-import json
-import struct
 from pathlib import Path
 
 import pytest
@@ -22,15 +20,6 @@ CODECS = pytest.mark.parametrize("codec", list(Codec), ids=[codec.value for code
 
 def written(folder: Path, codec: Codec) -> Path:
     return made.packed(folder, made.records(), codec=codec) / "shard-00000.safetensors"
-
-
-def rewrite_metadata(path: Path, **changes: str | None) -> None:
-    content = path.read_bytes()
-    (length,) = struct.unpack("<Q", content[:8])
-    header = json.loads(content[8 : 8 + length])
-    kept = header["__metadata__"] | changes
-    header["__metadata__"] = {name: value for name, value in kept.items() if value is not None}
-    path.write_bytes(content[:8] + json.dumps(header).encode().ljust(length) + content[8 + length :])
 
 
 @CODECS
@@ -77,7 +66,7 @@ def test_a_header_that_contradicts_itself_is_a_problem(
     tmp_path: Path, codec: Codec, changes: dict[str, str | None], problem: str
 ) -> None:
     path = written(tmp_path, codec)
-    rewrite_metadata(path, **changes)
+    made.rewrite_metadata(path, **changes)
 
     contents = inspect(reader(tmp_path), NAME, path.stat().st_size)
 
@@ -88,6 +77,6 @@ def test_a_header_that_contradicts_itself_is_a_problem(
 @pytest.mark.parametrize("checksums", ["", "[]", "{", '{"input_ids": 5, "nothing": "00"}', "[" * 10_000])
 def test_checksums_that_are_none_are_none(tmp_path: Path, checksums: str) -> None:
     path = written(tmp_path, Codec.NONE)
-    rewrite_metadata(path, checksums=checksums if len(checksums) < 500 else "[" * 500)
+    made.rewrite_metadata(path, checksums=checksums if len(checksums) < 500 else "[" * 500)
 
     assert checksums_of(read_header(reader(tmp_path), NAME, path.stat().st_size)) == {}

@@ -1,5 +1,7 @@
 """Records, forms and plans for tests: small, and of the statistics that hidden states have."""
 
+import json
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -65,3 +67,13 @@ def packed(
         writer.append(each)
     writer.finish()
     return folder
+
+
+def rewrite_metadata(path: Path, **changes: str | None) -> None:
+    """Change what a shard's header says of itself, in the space that it has; None takes a key away."""
+    content = path.read_bytes()
+    (length,) = struct.unpack("<Q", content[:8])
+    header = json.loads(content[8 : 8 + length])
+    kept = header["__metadata__"] | changes
+    header["__metadata__"] = {name: value for name, value in kept.items() if value is not None}
+    path.write_bytes(content[:8] + json.dumps(header).encode().ljust(length) + content[8 + length :])

@@ -316,3 +316,29 @@ def test_a_file_of_other_tensors_is_no_shard(tmp_path: Path) -> None:
         open_shard(tmp_path / "x.safetensors")
     with pytest.raises(FileNotFoundError):
         open_shard(tmp_path / "nothing.safetensors")
+
+
+@CODECS
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("states", "[]"),
+        ("states", str(StatesForm(hidden_size=9, captured=3, final_state=FinalState.POST))),
+        ("run", "{}"),
+        ("codec", "gzip"),
+        ("rows_per_block", "0"),
+        ("rows_per_block", "many"),
+    ],
+)
+def test_a_shard_whose_header_contradicts_its_tensors_is_refused(
+    tmp_path: Path, codec: Codec, name: str, value: str
+) -> None:
+    path = one_shard(tmp_path, made.records(), codec)
+    made.rewrite_metadata(path, **{name: value})
+
+    try:
+        shard = open_shard(path)
+    except BrokenShard:
+        return
+    with shard, pytest.raises(BrokenShard):
+        shard[0]
