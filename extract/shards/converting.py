@@ -8,8 +8,8 @@ from pathlib import Path
 
 from artifactctl.api import Session
 from artifactctl.api.formats import Codec
-from artifactctl.domain.artifacts import Artifact, ArtifactKind, LineageRole, Reservation
-from artifactctl.domain.errors import Refused, UsageError
+from artifactctl.domain.artifacts import Artifact, ArtifactKind, LineageRole, ReplicaState, Reservation
+from artifactctl.domain.errors import ArtifactctlError, ExitCode, Refused, UsageError
 from extract.shards.dumps import BrokenRecord, Dump, DumpLayout, DumpWriter, each_record, open_dump
 from extract.shards.fingerprint import RunFingerprint
 from extract.shards.manifest import Rejected
@@ -20,6 +20,10 @@ from extract.shards.speculators import SpeculatorsWriter
 from extract.shards.writer import ShardPlan
 
 LONGEST_RUN = timedelta(days=7)
+SHORTEST_PROMISE = timedelta(hours=1)
+SLOWEST_BYTES_A_SECOND = 20_000_000
+"""Room is promised for as long as a slow disk takes, not for the longest run: a killed one cannot give it back."""
+
 _FILE_BYTES = 8192
 """What a file of its own costs beyond its content: header, half a block, its entry."""
 
@@ -36,6 +40,12 @@ class Conversion:
     codec: Codec = Codec.NONE
     shard_bytes: int = SHARD_BYTES
     new_name: str = ""
+
+
+class Stopped(ArtifactctlError):
+    """Somebody asked the conversion to stop. What is whole stays, and the same command goes on from there."""
+
+    exit_code = ExitCode.PARTLY_DONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +113,11 @@ def _convert(
         writer = writer_for(wanted, source, dump, on_bytes)
         try:
             records, tokens, rejected = copy_records(dump, writer, progress)
+        except KeyboardInterrupt as interrupt:
+            writer.abandon()
+            raise Stopped(
+                f"stopped: {wanted.out} is not complete", remedy="the same command goes on from here"
+            ) from interrupt
         except BaseException:
             writer.abandon()
             raise
@@ -154,7 +169,7 @@ def _announced(session: Session, wanted: Conversion, source: Artifact) -> Artifa
             labels=dict(source.labels) | {"codec": wanted.codec.value},
             building=True,
         )
-    if known.is_live or known.sealed:
+    if all(replica.state is not ReplicaState.BUILDING for replica in known.replicas):
         raise Refused(f"{known.name} is complete and lies there", remedy="give another --out")
     return known
 
@@ -165,12 +180,14 @@ def _reserved(session: Session, wanted: Conversion, source: Artifact, dump: Dump
     states_bytes = source.allocated_bytes if tokens is None else tokens * (dump.form.row_bytes + _LABEL_BYTES)
     is_packed = wanted.layout is DumpLayout.PACKED
     files = 2 + states_bytes // wanted.shard_bytes if is_packed else len(dump)
+    reserved_bytes = states_bytes + files * _FILE_BYTES
+    duration = max(SHORTEST_PROMISE, timedelta(seconds=reserved_bytes / SLOWEST_BYTES_A_SECOND))
     return session.reserve(
         wanted.out,
-        reserved_bytes=states_bytes + files * _FILE_BYTES,
+        reserved_bytes=reserved_bytes,
         files=files,
         purpose=f"conversion of {source.name}",
-        until=session.now + LONGEST_RUN,
+        until=session.now + duration,
     )
 
 

@@ -24,7 +24,8 @@ class PackedWriter:
     """Writes a packed dump into an existing folder. What a run before wrote there counts, if its fingerprint is ours.
 
     `written` counts the records by content key (`token_hash`) that need not be written again. Every record beyond them
-    goes through `append`; `finish` writes the manifest. `prefix` keeps several writers in one folder apart.
+    goes through `append`; `finish` writes the manifest. `prefix` keeps several writers in one folder apart: those
+    `flush`, and whoever has the `shards` of all calls `write_manifest`.
     """
 
     def __init__(

@@ -12,7 +12,9 @@ from artifactctl.domain.artifacts import LineageRole, ReplicaState, VerifyLevel
 from artifactctl.domain.errors import ArtifactctlError, Refused, UsageError
 from artifactctl.inventory.verifying import verify
 from extract.shards.command import convert_command
-from extract.shards.dumps import open_dump
+from extract.shards.converting import Conversion, Stopped
+from extract.shards.converting import convert as convert_dump
+from extract.shards.dumps import DumpLayout, open_dump
 from extract.shards.packing import PackedDump
 from tests.artifacts import hidden_states
 from tests.extract.shards import made
@@ -167,3 +169,32 @@ def test_a_run_that_fails_leaves_the_artifact_building_and_gives_the_room_back(g
         assert reading.reservations(NOON) == ()
     with open_session() as session:
         assert isinstance(session, Session)
+
+
+def test_a_conversion_that_is_stopped_says_so_and_goes_on_the_next_time(ground: Ground) -> None:
+    made.packed(ground.data / "source", made.records((200,) * 12), shard_bytes=32 * 1024)
+    ground.scan()
+    wanted = Conversion(
+        name="scratch/source", layout=DumpLayout.PACKED, out=ground.data / "copy", shard_bytes=32 * 1024
+    )
+    seen = 0
+
+    def stop_at_the_seventh(_amount: int) -> None:
+        nonlocal seen
+        seen += 1
+        if seen == 7:
+            raise KeyboardInterrupt
+
+    with open_session() as session, pytest.raises(Stopped) as stopped:
+        convert_dump(session, wanted, progress=stop_at_the_seventh)
+    whole = sorted(path.name for path in (ground.data / "copy").glob("*.safetensors"))
+    with open_session() as session:
+        converted = convert_dump(session, wanted, progress=lambda _amount: None)
+
+    assert stopped.value.exit_code == 5
+    assert 0 < len(whole) < len(list((ground.data / "copy").glob("*.safetensors")))
+    assert (converted.records, converted.tokens, converted.artifact.sealed) == (12, 2400, True)
+    source, copy = PackedDump(ground.data / "source"), PackedDump(ground.data / "copy")
+    assert all(copy[number].is_same_as(source[number]) for number in range(12))
+    source.close()
+    copy.close()

@@ -17,7 +17,7 @@ from artifactctl.api.formats import Codec, ElementType, FinalState
 from artifactctl.domain.errors import Busy, CheckFailed, Refused, UsageError
 from extract.shards import open_shard
 from extract.shards.form import StatesForm
-from extract.shards.manifest import BrokenManifest
+from extract.shards.manifest import BrokenManifest, PackedManifest, listed, write_manifest
 from extract.shards.packing import PackedDump, PackedWriter
 from extract.shards.reader import BrokenShard
 from extract.shards.records import RejectedRecord, StateRecord, token_hash
@@ -262,6 +262,21 @@ def test_two_writers_never_share_a_shard(tmp_path: Path) -> None:
 
     with pytest.raises(Busy, match="another program is writing"):
         second.append(made.record(1, 5))
+
+
+def test_writers_of_different_prefixes_share_a_folder_and_one_manifest(tmp_path: Path) -> None:
+    writers = [PackedWriter(tmp_path, made.plan(), prefix=f"worker-{number}") for number in range(2)]
+    for index in range(4):
+        writers[index % 2].append(made.record(index, 5))
+    for writer in writers:
+        writer.flush()
+    shards = tuple(listed(shard) for writer in writers for shard in writer.shards)
+    write_manifest(tmp_path, PackedManifest(plan=made.plan(), shards=shards))
+
+    dump = PackedDump(tmp_path)
+
+    assert [each.index for each in dump] == [0, 2, 1, 3]
+    dump.close()
 
 
 def test_a_shard_never_takes_the_place_of_a_file(tmp_path: Path) -> None:
