@@ -12,7 +12,7 @@ from artifactctl.domain.artifacts import Artifact, ArtifactKind, LineageRole, Re
 from artifactctl.domain.errors import ArtifactctlError, ExitCode, Refused, UsageError
 from extract.shards.dumps import BrokenRecord, Dump, DumpLayout, DumpWriter, each_record, open_dump
 from extract.shards.fingerprint import RunFingerprint
-from extract.shards.manifest import Rejected
+from extract.shards.manifest import NAME, Rejected, read_packed_manifest
 from extract.shards.packing import SHARD_BYTES, PackedWriter
 from extract.shards.records import RejectedRecord, token_hash
 from extract.shards.specforge import SpecForgeWriter
@@ -24,6 +24,7 @@ SHORTEST_PROMISE = timedelta(hours=1)
 SLOWEST_BYTES_A_SECOND = 20_000_000
 """Room is promised for as long as a slow disk takes, not for the longest run: a killed one cannot give it back."""
 
+TOLD_EVERY_BYTES = 256 * 2**20
 _FILE_BYTES = 8192
 """What a file of its own costs beyond its content: header, half a block, its entry."""
 
@@ -40,6 +41,15 @@ class Conversion:
     codec: Codec = Codec.NONE
     shard_bytes: int = SHARD_BYTES
     new_name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copied:
+    """What was copied, those of an interrupted run included; `rejected` could not be."""
+
+    records: int
+    tokens: int
+    rejected: tuple[Rejected, ...]
 
 
 class Stopped(ArtifactctlError):
@@ -85,13 +95,12 @@ def require_convertible(dump: Dump, layout: DumpLayout) -> None:
         SpeculatorsWriter.require_form(dump.form)
 
 
-def writer_for(wanted: Conversion, source: Artifact, dump: Dump, on_bytes: Callable[[int], None]) -> DumpWriter:
-    """Return the writer of the wanted layout in the existing folder."""
+def writer_for(plan: ShardPlan, wanted: Conversion, on_bytes: Callable[[int], None]) -> DumpWriter:
+    """Return the writer of the wanted layout in the existing folder; `on_bytes` hears of each shard's size."""
     if wanted.layout is DumpLayout.SPECFORGE:
-        return SpecForgeWriter(wanted.out, dump.form)
+        return SpecForgeWriter(wanted.out, plan.form)
     if wanted.layout is DumpLayout.SPECULATORS:
-        return SpeculatorsWriter(wanted.out, dump.form)
-    plan = ShardPlan(form=dump.form, fingerprint=_fingerprint(wanted, source, dump), codec=wanted.codec)
+        return SpeculatorsWriter(wanted.out, plan.form)
     return PackedWriter(
         wanted.out, plan, shard_bytes=wanted.shard_bytes, on_shard=lambda shard: on_bytes(shard.size_bytes)
     )
@@ -101,44 +110,82 @@ def _convert(
     session: Session, wanted: Conversion, source: Artifact, dump: Dump, progress: Callable[[int], None]
 ) -> Converted:
     building = _announced(session, wanted, source)
-    room = _reserved(session, wanted, source, dump)
-    filled = 0
+    plan = ShardPlan(form=dump.form, fingerprint=_fingerprint(wanted, source, dump), codec=wanted.codec)
+    copied = _copied_before(wanted, plan)
+    if copied is None:
+        room = _reserved(session, wanted, source, dump)
+        try:
+            copied = _copy(session, wanted, plan, dump, room, progress)
+        finally:
+            session.release(room)
+    sealed = session.seal(building, tokens=copied.tokens, records=copied.records)
+    return Converted(artifact=sealed, records=copied.records, tokens=copied.tokens, rejected=copied.rejected)
 
-    def on_bytes(size_bytes: int) -> None:
-        nonlocal filled
-        filled += size_bytes
-        session.fill(room, filled_bytes=min(filled, room.reserved_bytes))
+
+def _copied_before(wanted: Conversion, plan: ShardPlan) -> Copied | None:
+    """Return what an interrupted run completed and could not seal any more; None when there is still work."""
+    if wanted.layout is not DumpLayout.PACKED or not (wanted.out / NAME).exists():
+        return None
+    manifest = read_packed_manifest(wanted.out)
+    if manifest.plan != plan:
+        raise Refused(f"{wanted.out} was made by another conversion", remedy="give another --out")
+    return Copied(records=manifest.records, tokens=manifest.tokens, rejected=manifest.rejected)
+
+
+def _copy(
+    session: Session,
+    wanted: Conversion,
+    plan: ShardPlan,
+    dump: Dump,
+    room: Reservation,
+    progress: Callable[[int], None],
+) -> Copied:
+    filling = Filling(session, room)
+    writer = writer_for(plan, wanted, filling.add)
+
+    def after(record_bytes: int) -> None:
+        progress(1)
+        if wanted.layout is not DumpLayout.PACKED:  # shards are counted when they are whole
+            filling.add(record_bytes)
 
     try:
-        writer = writer_for(wanted, source, dump, on_bytes)
-        try:
-            records, tokens, rejected = copy_records(dump, writer, progress)
-        except KeyboardInterrupt as interrupt:
-            writer.abandon()
-            raise Stopped(
-                f"stopped: {wanted.out} is not complete", remedy="the same command goes on from here"
-            ) from interrupt
-        except BaseException:
-            writer.abandon()
-            raise
-        sealed = session.seal(building, tokens=tokens, records=records)
-    finally:
-        session.release(room)
-    return Converted(artifact=sealed, records=records, tokens=tokens, rejected=rejected)
+        return copy_records(dump, writer, after)
+    except KeyboardInterrupt as interrupt:
+        writer.abandon()
+        raise Stopped(
+            f"stopped: {wanted.out} is not complete", remedy="the same command goes on from here"
+        ) from interrupt
+    except BaseException:
+        writer.abandon()
+        raise
 
 
-def copy_records(
-    dump: Dump, writer: DumpWriter, progress: Callable[[int], None]
-) -> tuple[int, int, tuple[Rejected, ...]]:
-    """Write every record that is whole; return (records, tokens, those that were not)."""
+class Filling:
+    """Tells the catalog how much of a promise is used by now, some bytes at a time."""
+
+    def __init__(self, session: Session, room: Reservation) -> None:
+        self._session = session
+        self._room = room
+        self._filled_bytes = self._told_bytes = 0
+
+    def add(self, size_bytes: int) -> None:
+        """Count bytes that are on disk."""
+        self._filled_bytes = min(self._filled_bytes + size_bytes, self._room.reserved_bytes)
+        if self._filled_bytes - self._told_bytes >= TOLD_EVERY_BYTES:
+            self._session.fill(self._room, filled_bytes=self._filled_bytes)
+            self._told_bytes = self._filled_bytes
+
+
+def copy_records(dump: Dump, writer: DumpWriter, after: Callable[[int], None]) -> Copied:
+    """Write every record that is whole; `after` each one hears the bytes of its states, 0 where it was not written."""
     before = Counter(writer.written if isinstance(writer, PackedWriter) else ())
     records = tokens = 0
     rejected = []
     for record in each_record(dump):
-        progress(1)
         if isinstance(record, BrokenRecord):
             writer.reject(record.index, record.reason)
             rejected.append(Rejected(index=record.index, reason=record.reason))
+            after(0)
             continue
         try:
             key = token_hash(record.token_ids)
@@ -148,10 +195,12 @@ def copy_records(
                 writer.append(record)
         except RejectedRecord as unfit:
             rejected.append(Rejected(index=record.index, reason=str(unfit)))
+            after(0)
             continue
         records, tokens = records + 1, tokens + record.tokens
+        after(record.states.nbytes)
     writer.complete()
-    return records, tokens, tuple(rejected)
+    return Copied(records=records, tokens=tokens, rejected=tuple(rejected))
 
 
 def _announced(session: Session, wanted: Conversion, source: Artifact) -> Artifact:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from artifactctl.domain.errors import CheckFailed
+from artifactctl.domain.errors import CheckFailed, Refused
 from extract.requirements import need
 from extract.shards.aside import AsideFile
 from extract.shards.records import StateRecord
@@ -59,15 +59,21 @@ class LossMasks:
 
 
 class LossMaskWriter:
-    """Writes the dataset row by row into a file aside, and what describes it at the end."""
+    """Writes the dataset row by row into a file aside, and what describes it before it gets its name.
+
+    Where an interrupted run had come to the end of it, the rows are only compared.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._arrow: Any = need("pyarrow", purpose=_PURPOSE)
         ipc = need("pyarrow.ipc", purpose=_PURPOSE)
         self._folder = folder
         self._rows: list[StateRecord] = []
+        self._number = self._size_bytes = 0
+        self._there = LossMasks([folder / DATA_FILE]) if (folder / DATA_FILE).exists() else None
+        if self._there is not None:
+            return
         self._file = AsideFile(folder / DATA_FILE, 1)
-        self._size_bytes = 0
         numbers = self._arrow.list_(self._arrow.int64())
         names = (("input_ids", numbers), ("loss_mask", numbers), ("seq_len", self._arrow.int64()))
         self._schema: Any = self._arrow.schema([*names, ("index", self._arrow.int64())])
@@ -84,25 +90,34 @@ class LossMaskWriter:
         """Nothing is kept back."""
 
     def append(self, record: StateRecord) -> None:
-        """Add a row."""
+        """Add a row; Refused when another one is there."""
+        if self._there is not None:
+            if not _is_row_of(self._there.row(self._number), record):
+                raise Refused(f"{self._folder / DATA_FILE} is there and holds other rows", remedy="give another --out")
+            self._number += 1
+            return
         self._rows.append(record)
         if len(self._rows) >= _ROWS_AT_ONCE:
             self._write_rows()
 
     def complete(self) -> None:
-        """Write what is left, then the files that make it a dataset."""
+        """Write the files that make it a dataset, then what is left of the rows."""
+        if self._there is not None:
+            return
+        for name, content in (("dataset_info.json", _INFORMATION), ("state.json", _STATE)):
+            if not (self._folder / name).exists():
+                text = json.dumps(content, indent=2).encode()
+                file = AsideFile(self._folder / name, len(text))
+                file.write(0, (text,))
+                file.publish(len(text))
         self._write_rows()
         self._stream.close()
         self._file.publish(self._size_bytes)
-        for name, content in (("dataset_info.json", _INFORMATION), ("state.json", _STATE)):
-            text = json.dumps(content, indent=2).encode()
-            file = AsideFile(self._folder / name, len(text))
-            file.write(0, (text,))
-            file.publish(len(text))
 
     def abandon(self) -> None:
         """Give back what is written."""
-        self._file.abandon()
+        if self._there is None:
+            self._file.abandon()
 
     def _write_rows(self) -> None:
         rows, self._rows = self._rows, []
@@ -116,6 +131,13 @@ class LossMaskWriter:
         )
         arrays = [self._arrow.array(values, field.type) for values, field in zip(columns, self._schema, strict=True)]
         self._stream.write_batch(self._arrow.record_batch(arrays, schema=self._schema))
+
+
+def _is_row_of(row: MaskRow | None, record: StateRecord) -> bool:
+    if row is None or record.loss_mask is None or row.index != record.index:
+        return False
+    pairs = ((row.token_ids, record.token_ids), (row.loss_mask, record.loss_mask))
+    return all(mine.shape == theirs.shape and bool((mine == theirs).all()) for mine, theirs in pairs)
 
 
 _INT64 = {"dtype": "int64", "_type": "Value"}

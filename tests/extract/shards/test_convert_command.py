@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from artifactctl.api import Session, open_session
-from artifactctl.domain.artifacts import LineageRole, ReplicaState, VerifyLevel
+from artifactctl.domain.artifacts import ArtifactKind, LineageRole, ReplicaState, VerifyLevel
 from artifactctl.domain.errors import ArtifactctlError, Refused, UsageError
 from artifactctl.inventory.verifying import verify
 from extract.shards.command import convert_command
@@ -138,6 +138,23 @@ def test_an_interrupted_conversion_goes_on_and_a_complete_one_is_left_alone(grou
 
     assert isinstance(refusal("scratch/theirs", "--to", "packed", "--out", out), Refused)
     assert sorted(path.name for path in out.iterdir()) == ["manifest.json", "shard-00000.safetensors"]
+
+
+def test_a_run_that_was_killed_between_its_manifest_and_the_catalog_is_sealed_by_the_next(ground: Ground) -> None:
+    specforge(ground)
+    out = ground.data / "packed"
+    assert convert("scratch/theirs", "--to", "packed", "--out", out).exit_code == 0
+    moved = ground.data / "again"
+    moved.mkdir()
+    with open_session() as session:
+        session.register(moved, kind=ArtifactKind.HIDDEN_STATES, name="again", building=True)
+    for path in out.iterdir():
+        (moved / path.name).write_bytes(path.read_bytes())
+
+    done = convert("scratch/theirs", "--to", "packed", "--out", moved)
+
+    assert (done.exit_code, done.stdout) == (0, "again: 3 records of 19 tokens\n")
+    assert ground.artifact("again").sealed
 
 
 def test_what_cannot_be_converted_is_refused_before_anything_is_made(ground: Ground, tmp_path: Path) -> None:

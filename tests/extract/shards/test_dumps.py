@@ -36,9 +36,9 @@ def opened(folder: Path) -> Dump:
 
 
 def rewritten(dump: Dump, writer: DumpWriter) -> tuple[int, int, int]:
-    records, tokens, rejected = copy_records(dump, writer, lambda _amount: None)
+    copied = copy_records(dump, writer, lambda _amount: None)
     dump.close()
-    return records, tokens, len(rejected)
+    return copied.records, copied.tokens, len(copied.rejected)
 
 
 def new_folder(place: Path) -> Path:
@@ -293,10 +293,26 @@ def test_writing_goes_on_over_what_is_there_and_never_over_another_record(
     second.complete()
 
     assert all_same(contents(opened(tmp_path)), [made.record(index, 5, form) for index in range(2)])
+    third = writer(tmp_path, form)  # after a run that came to the end and could not say so any more
+    for index in range(2):
+        third.append(made.record(index, 5, form))
+    third.complete()
     other = made.record(0, 5, form)
     other.states[0, 0] ^= 1
-    with pytest.raises((Refused, UsageError)):
+    with pytest.raises(Refused, match="holds another record"):
         writer(tmp_path, form).append(other)
+
+
+def test_a_dataset_that_is_there_has_to_hold_the_same_rows(tmp_path: Path) -> None:
+    writer = SpeculatorsWriter(tmp_path, PRE)
+    writer.append(made.record(0, 5, PRE))
+    writer.complete()
+    first = made.record(0, 5, PRE)
+    assert first.loss_mask is not None
+    other = StateRecord(index=0, token_ids=first.token_ids, loss_mask=1 - first.loss_mask, states=first.states)
+
+    with pytest.raises(Refused, match="holds other rows"):
+        SpeculatorsWriter(tmp_path, PRE).append(other)
 
 
 def test_records_of_equal_ids_are_each_kept_also_when_a_run_goes_on(tmp_path: Path) -> None:
