@@ -17,6 +17,7 @@ from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.identity import HostIdentity
 from artifactctl.domain.ingredients import INPUT_ROLES, names_its_ingredients
 from artifactctl.domain.ledger import KnownHost
+from artifactctl.inventory.kinship import counts
 from artifactctl.inventory.machines import known_machine
 
 SECONDS_AN_HOUR = 3600
@@ -33,10 +34,10 @@ def leaving_plan(
     elsewhere = frozenset(
         artifact.name
         for artifact in artifacts
-        if any(r.state is ReplicaState.LIVE and r.root.host_id != machine.host_id for r in artifact.replicas)
+        if any(counts(r) and r.root.host_id != machine.host_id for r in artifact.replicas)
         or any(copy.is_verified for copy in reading.archives(artifact_ids=(artifact.artifact_id,)))
     )
-    hosts = {known.host_id: known.name for known in reading.hosts()}
+    hosts = {known.host_id: known.name for known in reading.hosts_ever()}
     belongings = [_belonging(reading, artifact, machine, hosts) for artifact in here]
     rate = _rate(reading, machine, given_bytes_a_second)
     return plan_leaving(machine.name, belongings, elsewhere=elsewhere, rate=rate, by=by, now=now)
@@ -98,7 +99,7 @@ def _copies_elsewhere(
 def _is_verified(replica: Replica) -> bool:
     """Whether the last verification was of what was last seen there."""
     proven = replica.verified_fingerprint != "" and replica.verified_fingerprint == replica.fingerprint
-    return replica.state is ReplicaState.LIVE and replica.verified_level is not None and proven
+    return counts(replica) and replica.verified_level is not None and proven
 
 
 def _inputs(reading: Reading, artifact: Artifact) -> tuple[str, ...] | None:

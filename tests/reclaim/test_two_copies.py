@@ -14,21 +14,19 @@ from typing import Any
 import pytest
 
 from artifactctl.catalog import open_catalog
-from artifactctl.domain.artifacts import ArtifactKind, ReplicaState, Root, VerifyLevel
-from artifactctl.domain.identity import ManagedPath
+from artifactctl.domain.artifacts import ArtifactKind, ReplicaState
 from artifactctl.domain.operations import StepOutcome
 from artifactctl.domain.results import OperationResult
-from artifactctl.hosts.protocol import Marker
 from artifactctl.reclaim import applying
 from artifactctl.reclaim.preparing import Wish, prepare
 from artifactctl.reclaim.workplace import Workplace
 from tests.reclaim.ground import DEFAULT, Ground, grounds
+from tests.reclaim.second_root import second_copy, second_root
 
 GATES = ("contents", "set_aside", "begin_purge", "purge")
 """Looking at the other copy (before it is set aside, and before it is purged), and the acts themselves."""
 TURNS = 5
 """How many gates one removal passes."""
-OTHER = b"/other"
 
 
 class Baton:
@@ -87,60 +85,8 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
     for ground in grounds(tmp_path_factory.mktemp("pair")):
         ground.artifact("dump", kind=ArtifactKind.RESPONSE_SET)
         ground.verify("dump")
-        _second_copy(ground)
+        second_copy(ground, second_root(ground), "dump")
         yield ground
-
-
-def _second_copy(ground: Ground) -> None:
-    machine = ground.machine
-    machine.do.mkdir(OTHER)
-    identity = machine.identity(OTHER)
-    assert identity is not None
-    other = replace(ground.root, root_id="root-2", name="other", path=OTHER, inode=identity.inode)
-    with ground.catalog.writing("ada", ground.now()) as writing:
-        writing.add_root(other)
-    machine.write_marker(
-        OTHER,
-        Marker(
-            root_id="root-2",
-            name="other",
-            catalog_id=ground.catalog.lineage_id,
-            catalog_epoch=ground.catalog.epoch,
-            filesystem_uuid=identity.filesystem_uuid,
-            inode=identity.inode,
-        ),
-    )
-    machine.do.mkdir(OTHER + b"/dump")
-    for number in range(2):
-        machine.do.write(OTHER + b"/dump/shard-%d" % number, b"x" * (5000 + number))
-    _catalogue(ground, other)
-
-
-def _catalogue(ground: Ground, root: Root) -> None:
-    place = ManagedPath(root=root.path, relative=b"dump")
-    seen = ground.machine.observe(root, place, catalog_id=ground.catalog.lineage_id, catalog_epoch=1)
-    assert seen.tree is not None
-    with ground.catalog.writing("ada", ground.now()) as writing:
-        replica = writing.add_replica(
-            ground.known("dump").artifact_id,
-            root.root_id,
-            b"dump",
-            is_directory=True,
-            files=seen.tree.files,
-            apparent_bytes=seen.tree.apparent_bytes,
-            allocated_bytes=seen.tree.allocated_bytes,
-            member_digest=seen.tree.member_digest,
-            fingerprint=seen.tree.fingerprint,
-            observed_at=ground.now(),
-        )
-        writing.set_verified(replica.replica_id, VerifyLevel.DIGESTS, seen.tree.fingerprint, ok=True)
-    ground.machine.clock.advance(ground_day(ground))
-
-
-def ground_day(ground: Ground) -> Any:
-    from tests.reclaim.ground import DAY
-
-    return DAY
 
 
 def orders() -> list[str]:
