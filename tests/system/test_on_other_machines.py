@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import threading
 import time
@@ -163,6 +164,7 @@ def job_on():
     for entering in started:
         for child in psutil.Process(entering.pid).children():
             child.kill()
+        entering.send_signal(signal.SIGCONT)  # nsenter stops itself while what it started is stopped
         entering.wait()
 
 
