@@ -89,6 +89,7 @@ def to_root(row: AnyRow) -> Root:
         filesystem_type=row.filesystem_type,
         inode=row.inode,
         attestation=row.attestation,
+        is_managed=row.forgotten_at is None,
     )
 
 

@@ -82,9 +82,13 @@ class Reading:
         kind: ArtifactKind | None = None,
         state: ReplicaState | None = None,
         names: Collection[str] | None = None,
+        numbers: Collection[int] | None = None,
     ) -> tuple[Artifact, ...]:
-        """Return artifacts by name, tombstones included, with all their replicas; `state`: having one in that state."""
-        return artifact_queries.artifacts(self.connection, kind=kind, state=state, names=names)
+        """Return artifacts by name, tombstones included, with all their replicas; `state`: having one in that state.
+
+        `numbers` are artifact ids; of names and numbers only one can be given.
+        """
+        return artifact_queries.artifacts(self.connection, kind=kind, state=state, names=names, numbers=numbers)
 
     def artifact(self, name: str) -> Artifact | None:
         """Return the artifact that has the name now."""
@@ -153,6 +157,10 @@ class Reading:
     def member_count(self, artifact_id: int) -> int | None:
         """Return how many members are catalogued, None when they were never listed."""
         return member_queries.count(self.connection, artifact_id)
+
+    def members_listed_at(self, artifact_id: int) -> datetime | None:
+        """Return since when the catalogued members are those they are now, None when none were ever listed."""
+        return member_queries.listed_at(self.connection, artifact_id)
 
     def digests(self, artifact_id: int) -> Iterator[tuple[bytes, bytes | None]]:
         """Yield (relative path, digest or None) in `member_order`."""

@@ -3,7 +3,7 @@
 import click
 
 from artifactctl.cli.options import HOST, NAME
-from artifactctl.cli.shared_options import Group
+from artifactctl.cli.shared_options import Group, always
 from artifactctl.cli.wiring import Wiring, pass_wiring
 from artifactctl.domain.errors import ExitCode
 
@@ -13,7 +13,7 @@ def host() -> None:
     """Say which other machines there are, and how they are."""
 
 
-@host.command("add")
+@host.command("add", changes=always)
 @click.argument("name", type=NAME)
 @click.argument("address", metavar="ssh://USER@HOST[:PORT]")
 @click.option(

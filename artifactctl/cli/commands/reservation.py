@@ -2,7 +2,7 @@
 
 import click
 
-from artifactctl.cli.shared_options import Group
+from artifactctl.cli.shared_options import Group, always
 from artifactctl.cli.wiring import Wiring, pass_wiring
 
 
@@ -27,7 +27,7 @@ def ls(wiring: Wiring) -> None:
     )
 
 
-@reservation.command("release")
+@reservation.command("release", changes=always)
 @click.argument("reservation_id", metavar="ID")
 @pass_wiring
 def release(wiring: Wiring, reservation_id: str) -> None:
