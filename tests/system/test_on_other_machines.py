@@ -1,9 +1,12 @@
 """The founding story on real machines behind sshd: each with its own filesystem at the same path."""
 
+import json
 import os
+import signal
 import subprocess
 import threading
 import time
+from pathlib import Path
 
 import psutil
 import pytest
@@ -11,9 +14,10 @@ from click.testing import CliRunner
 
 from artifactctl.cli.main import program
 from artifactctl.cli.surroundings import Surroundings
+from tests.bench.command_line import CommandLine
 from tests.bench.machines import DATA, ssh_home
 from tests.bench.unimportable import nothing_of_linux
-from tests.system.rented import WAIVED, dump, made_known, registered, there
+from tests.system.rented import WAIVED, dump, made_known, outcome_of, registered, there
 
 pytestmark = pytest.mark.system
 
@@ -132,6 +136,69 @@ def test_a_job_that_writes_on_another_machine_is_measured_there(gpu, warm_cli):
     assert plan.code == 3, plan.stderr
     assert plan.json()["written_bytes"] == 8 << 20
     assert (plan.json()["host"], plan.json()["verdict"]) == ("alpha", "does_not_fit")
+
+
+JOB = f"""
+import time
+file = open("{DATA}/shard", "ab", buffering=0)
+while True:
+    try:
+        file.write(bytes(1 << 17))
+    except OSError:  # full after all: nobody watched in time
+        pass
+    time.sleep(0.1)
+"""
+
+
+@pytest.fixture
+def job_on():
+    """Start a job that fills the disk of a machine; it is gone afterwards."""
+    started = []
+
+    def start(machine):
+        entering = subprocess.Popen([*machine.entering, "python3", "-c", JOB])
+        started.append(entering)
+        return until(lambda: psutil.Process(entering.pid).children())[0]
+
+    yield start
+    for entering in started:
+        for child in psutil.Process(entering.pid).children():
+            child.kill()
+        entering.send_signal(signal.SIGCONT)  # nsenter stops itself while what it started is stopped
+        entering.wait()
+
+
+def test_a_job_on_another_machine_is_paused_before_the_disk_there_is_full_and_goes_on(gpu, warm_cli, job_on):
+    alpha = gpu("alpha")
+    alpha.inside("sh", "-c", f"head -c 40M /dev/zero > {DATA}/old")
+    job = job_on(alpha)
+    plain = CommandLine(home=warm_cli.home, cwd=warm_cli.cwd)
+    words = ("--host", "alpha", "--pid", number_there(job), "--path", DATA, "--pause-below", "20MiB")
+    with plain.start("guard", *words, "--json") as guard:
+        until(lambda: job.status() == psutil.STATUS_STOPPED)
+        written = there(alpha, "shard").stat().st_size
+        alpha.inside("rm", DATA / "old")
+        until(lambda: there(alpha, "shard").stat().st_size > written)
+        job.kill()
+        said = outcome_of(guard)
+
+    assert said.code == 0, said
+    assert json.loads(said.stdout)["end"] == "writer_ended"
+    assert f"alpha:{DATA}" in said.stderr
+
+
+def number_there(process):
+    """Return the number of a process in the machine's own table."""
+    status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
+    return status.partition("NSpid:")[2].split("\n")[0].split()[-1]
+
+
+def until(found, *, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not (result := found()):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return result
 
 
 def test_a_machine_without_python_answers_df_and_du_and_refuses_the_rest(gpu, machines, ssh, warm_cli):

@@ -114,6 +114,6 @@ def test_only_the_probe_needs_linux() -> None:
 
 
 def test_this_test_would_notice() -> None:
-    done = bare("import artifactctl.hosts.probe.session\n")
+    done = bare("import artifactctl.hosts.probe.rootlock\n")
 
     assert "no fcntl on this machine" in done.stderr or "no ctypes on this machine" in done.stderr
