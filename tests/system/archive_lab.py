@@ -44,12 +44,12 @@ LATER = timedelta(hours=1)
 def seen(machine: Machine, *parts: str | bytes) -> bytes:
     """Return a path below the machine's root folder as it can be reached from here."""
     relative = b"/".join(part.encode() if isinstance(part, str) else part for part in parts)
-    return b"/".join((b"/proc/%d/root" % machine._first().pid + bytes(DATA) + b"/root", relative)).rstrip(b"/")
+    return b"/".join((b"/proc/%d/root" % machine._first().pid + bytes(DATA) + b"/managed", relative)).rstrip(b"/")
 
 
 @dataclass(kw_only=True)
 class Lab:
-    """`alpha` and `beta` have the roots of their names at /run/data/root, and `hidden` lies on alpha."""
+    """`alpha` and `beta` have the roots of their names at /run/data/managed, and `hidden` lies on alpha."""
 
     folder: Path
     ssh: SshHome
@@ -145,7 +145,7 @@ class Lab:
     def add(self, name: str, machine: str, relative: bytes = b"hidden") -> None:
         """Register what lies on a machine."""
         statement = Statement(kind=ArtifactKind.RESPONSE_SET, name=name)
-        path = bytes(DATA) + b"/root/" + relative
+        path = bytes(DATA) + b"/managed/" + relative
         with self.host(machine) as host:
             register(host, self.catalog, path, statement, now=self.now(), actor=ACTOR)
 
@@ -189,9 +189,9 @@ def laboratory(folder: Path, ssh: SshHome, made: dict[str, Machine]) -> Iterator
                 writing.add_host(
                     name, machine_id=machine.machine_id, address=machine.address(), host_key=machine.public_key()
                 )
-            machine.inside("mkdir", f"{DATA}/root")
+            machine.inside("mkdir", f"{DATA}/managed")
             with lab.host(name) as host:
-                add_root(host, catalog, bytes(DATA) + b"/root", name=name, now=lab.now(), actor=ACTOR)
+                add_root(host, catalog, bytes(DATA) + b"/managed", name=name, now=lab.now(), actor=ACTOR)
         plant(seen(made["alpha"], b"hidden"))
         lab.add("hidden", "alpha")
         yield lab

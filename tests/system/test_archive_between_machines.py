@@ -68,14 +68,14 @@ def test_a_copy_goes_from_machine_to_machine_and_back_byte_for_byte(lab):
     attributes = os.listxattr(at(lab, "beta", b"hidden/data_0.bin"))
     with lab.catalog.writing(ACTOR, lab.now()) as writing:  # as if it had been purged
         writing.change_state(lab.replica("alpha").replica_id, expected={ReplicaState.LIVE}, to=ReplicaState.GONE)
-    lab.machines["alpha"].inside("rm", "-r", "/run/data/root/hidden")
+    lab.machines["alpha"].inside("rm", "-r", "/run/data/managed/hidden")
     work = lab.work()
     place = old_place(work, lab.known())
     back = restore(work, restorable(work, lab.known(), towards=place.root), place)
 
     assert made.is_verified
-    assert made.destination.typed == b"beta:/run/data/root/hidden"
-    assert made.next_steps == ("artifactctl reclaim alpha:/run/data/root/hidden --dry-run",)
+    assert made.destination.typed == b"beta:/run/data/managed/hidden"
+    assert made.next_steps == ("artifactctl reclaim alpha:/run/data/managed/hidden --dry-run",)
     assert copied == before
     assert blocks < 1_000_000, "holes stay holes"
     assert "trusted.note" not in attributes

@@ -27,11 +27,11 @@ def gpus(machines, warm_cli):
     for name, machine in made.items():
         ssh.can_enter(machine)
         ssh.knows(machine)
-        machine.inside("mkdir", f"{DATA}/root")
+        machine.inside("mkdir", f"{DATA}/managed")
         done(warm_cli("host", "add", name, machine.address()))
-        done(warm_cli("root", "add", f"{name}:{DATA}/root", "--name", name))
+        done(warm_cli("root", "add", f"{name}:{DATA}/managed", "--name", name))
     plant(seen(made["alpha"], "hs"))
-    done(warm_cli("register", f"alpha:{DATA}/root/hs", "--kind", "response_set", "--name", "hs"))
+    done(warm_cli("register", f"alpha:{DATA}/managed/hs", "--kind", "response_set", "--name", "hs"))
     return made
 
 
@@ -46,16 +46,16 @@ def test_from_machine_to_machine_and_home_again_when_the_original_was_removed(gp
 
     made = done(warm_cli("archive", "hs", "--json")).json()
     safe = warm_cli("leave", "alpha", "--by", "6h", "--json").json()
-    gone = done(warm_cli("reclaim", f"alpha:{DATA}/root/hs", *SETTLED, "--purge-now", "--yes"))
+    gone = done(warm_cli("reclaim", f"alpha:{DATA}/managed/hs", *SETTLED, "--purge-now", "--yes"))
     away = not os.path.exists(seen(gpus["alpha"], "hs"))
     back = done(warm_cli("unarchive", "hs", "--json")).json()
     events = warm_cli("audit", "ls", "--action", "archive.done", "--json").json()["events"]
 
     assert [item["name"] for item in only["save"]] == ["hs"]
     assert only["destinations"] == [{"root": "beta", "host": "beta"}]
-    assert (made["source_host"], made["source"]) == ("alpha", f"{DATA}/root/hs")
-    assert (made["destination_host"], made["destination"]) == ("beta", f"{DATA}/root/hs")
-    assert made["next_steps"] == [f"artifactctl reclaim alpha:{DATA}/root/hs --dry-run"]
+    assert (made["source_host"], made["source"]) == ("alpha", f"{DATA}/managed/hs")
+    assert (made["destination_host"], made["destination"]) == ("beta", f"{DATA}/managed/hs")
+    assert made["next_steps"] == [f"artifactctl reclaim alpha:{DATA}/managed/hs --dry-run"]
     assert (safe["save"], [item["name"] for item in safe["left_behind"]]) == ([], ["hs"])
     assert away, gone.stdout
     assert back["destination_host"] == "alpha"
@@ -65,7 +65,7 @@ def test_from_machine_to_machine_and_home_again_when_the_original_was_removed(gp
 
 
 def test_what_a_machine_that_does_not_answer_has_is_read_from_another_copy(gpus, warm_cli, tmp_path):
-    done(warm_cli("archive", "hs", "--to", f"beta:{DATA}/root/kept/hs"))
+    done(warm_cli("archive", "hs", "--to", f"beta:{DATA}/managed/kept/hs"))
     (tmp_path / "own").mkdir()
     done(warm_cli("root", "add", tmp_path / "own", "--name", "own"))
     gpus["alpha"].kill_sshd()
@@ -92,7 +92,7 @@ def test_a_folder_as_a_store_takes_and_gives_from_and_to_another_machine(gpus, w
 
 def test_places_that_cannot_be_are_refused_with_those_that_could(gpus, warm_cli):
     onto_itself = warm_cli("archive", "hs", "--to", "alpha")
-    stays = warm_cli("leave", "alpha", "--by", "6h", "--to", f"alpha:{DATA}/root")
+    stays = warm_cli("leave", "alpha", "--by", "6h", "--to", f"alpha:{DATA}/managed")
     nothing_begun = warm_cli("archive", "hs", "--to", "beta", "--abandon")
 
     assert onto_itself.code == 2
@@ -106,7 +106,7 @@ def test_places_that_cannot_be_are_refused_with_those_that_could(gpus, warm_cli)
 
 def test_a_refused_copy_is_told_at_once_by_doctor_and_by_the_next_and_can_be_given_up(gpus, warm_cli):
     place = os.fsdecode(seen(gpus["beta"], "hs"))
-    done(warm_cli("archive", "hs", "--to", f"beta:{DATA}/root/kept"))
+    done(warm_cli("archive", "hs", "--to", f"beta:{DATA}/managed/kept"))
     spoilt = Path(os.fsdecode(seen(gpus["alpha"], "hs/rows/-rf")))
     times = spoilt.stat()
     spoilt.write_bytes(b"z" * times.st_size)
@@ -114,10 +114,10 @@ def test_a_refused_copy_is_told_at_once_by_doctor_and_by_the_next_and_can_be_giv
 
     refused = warm_cli("archive", "hs", "--to", "beta")
     told = warm_cli("doctor", "--json").json()["findings"]
-    again = warm_cli("archive", "hs", "--to", f"beta:{DATA}/root/other")
+    again = warm_cli("archive", "hs", "--to", f"beta:{DATA}/managed/other")
     given_up = warm_cli("archive", "hs", "--abandon", "--json")
 
-    command = f"artifactctl archive hs --to beta:{DATA}/root/hs"
+    command = f"artifactctl archive hs --to beta:{DATA}/managed/hs"
     assert refused.code == 4
     assert f"`{command} --abandon` takes away what was written" in " ".join(refused.stderr.split())
     assert any(f"`{command}` goes on with it" in finding["remedy"] for finding in told)
@@ -140,3 +140,47 @@ def test_two_machines_are_enough_for_somebody_on_a_laptop_that_is_no_linux(gpus,
     assert made.exit_code == 0, made.output
     assert left.exit_code == 0, left.output
     assert picture(seen(gpus["beta"], "hs")) == picture(seen(gpus["alpha"], "hs"))
+
+
+ARCHIVING = """
+schema: artifactctl/policy/v1
+name: cold
+description: Raw answers go once they are somewhere else.
+defaults: {action: archive, min_age: 0s, quiet_time: 0s}
+limits: {max_bytes: 1TiB, max_artifacts: 10}
+rules:
+  - name: answers
+    description: Nobody can make them again.
+    match: {kind: response_set}
+"""
+
+
+def test_what_a_rule_archives_is_archived_from_the_machine_it_lies_on_before_it_may_go(gpus, warm_cli):
+    policy = warm_cli.home / "cold.yaml"
+    policy.write_text(ARCHIVING)
+    rule = ("--policy", policy, "--host", "alpha")
+
+    planned = warm_cli("reclaim", *rule, "--dry-run", "--json")
+    assert planned.stdout, planned.stderr
+    (refused,) = planned.json()["refused"]
+    remedies = [item["remedy"] for item in refused["evidence"] if item["guard"] == "unprotected"]
+    made = done(warm_cli("archive", "hs", "--json")).json()
+    gone = done(warm_cli("reclaim", *rule, *SETTLED, "--yes", "--json")).json()
+
+    assert ["artifactctl archive hs" in remedy for remedy in remedies] == [True]
+    assert (made["source_host"], made["destination_host"]) == ("alpha", "beta")
+    assert [step["outcome"] for step in gone["steps"]] == ["quarantined"]
+    assert not os.path.exists(seen(gpus["alpha"], "hs"))
+    assert os.path.exists(seen(gpus["beta"], "hs"))
+
+
+def test_who_may_make_no_copies_is_refused_and_audited(gpus, warm_cli):
+    done(warm_cli("role", "grant", "apply", "somebody-else", "--yes", "--reason", "test"))
+
+    refused = [warm_cli("archive", "hs", "--to", "beta"), warm_cli("unarchive", "hs", "--to", "beta")]
+    events = warm_cli("audit", "ls", "--action", "role.refused", "--json").json()["events"]
+
+    assert [outcome.code for outcome in refused] == [4, 4]
+    assert "may not make copies of artifacts" in refused[0].stderr
+    assert len(events) == 2
+    assert not os.path.exists(seen(gpus["beta"], ".artifactctl/archiving"))
