@@ -21,6 +21,7 @@ from artifactctl.domain.errors import UsageError
 from artifactctl.domain.identity import HostIdentity
 from artifactctl.domain.ingredients import INPUT_ROLES, names_its_ingredients
 from artifactctl.domain.ledger import KnownHost
+from artifactctl.inventory.kinship import counts
 from artifactctl.inventory.machine_choice import machine_of_root
 from artifactctl.inventory.machines import known_machine
 from artifactctl.inventory.places import Here, place_of
@@ -39,10 +40,10 @@ def leaving_plan(
     elsewhere = frozenset(
         artifact.name
         for artifact in artifacts
-        if any(r.state is ReplicaState.LIVE and r.root.host_id != machine.host_id for r in artifact.replicas)
+        if any(counts(r) and r.root.host_id != machine.host_id for r in artifact.replicas)
         or any(_lies_elsewhere(copy) for copy in reading.archives(artifact_ids=(artifact.artifact_id,)))
     )
-    hosts = {known.host_id: known.name for known in reading.hosts()}
+    hosts = {known.host_id: known.name for known in reading.hosts_ever()}
     belongings = [_belonging(reading, artifact, machine, hosts) for artifact in here]
     rate = _rate(reading, machine, given_bytes_a_second)
     return plan_leaving(machine.name, belongings, elsewhere=elsewhere, rate=rate, by=by, now=now)
@@ -132,7 +133,7 @@ def require_elsewhere(reading: Reading, machine: KnownHost, word: str, *, here: 
 def _is_verified(replica: Replica) -> bool:
     """Whether the last verification was of what was last seen there."""
     proven = replica.verified_fingerprint != "" and replica.verified_fingerprint == replica.fingerprint
-    return replica.state is ReplicaState.LIVE and replica.verified_level is not None and proven
+    return counts(replica) and replica.verified_level is not None and proven
 
 
 def _inputs(reading: Reading, artifact: Artifact) -> tuple[str, ...] | None:

@@ -70,7 +70,11 @@ RULES: Mapping[Act, Rule] = {
         words="add, attest or forget a root",
         commands=("root add", "root attest", "root forget"),
     ),
-    Act.ADD_HOST: Rule(role=Role.ADMINISTER, words="make another machine known", commands=("host add",)),
+    Act.ADD_HOST: Rule(
+        role=Role.ADMINISTER,
+        words="make another machine known, or forget one",
+        commands=("host add", "host forget"),
+    ),
     Act.CONFIRM_CATALOG: Rule(
         role=Role.ADMINISTER, words="take a restored catalog into force", commands=("doctor --repair",)
     ),

@@ -242,6 +242,8 @@ def _catalog_findings(reading: Reading, *, now: datetime) -> Iterator[Finding]:
 
 def _older_than_seen(workplace: Workplace, reading: Reading) -> Iterator[Finding]:
     for ahead in roots_ahead(workplace.host, reading):
+        if ahead.is_denied:  # said of the root itself
+            continue
         yield Finding(
             what=f"it is an older copy of itself, so nothing is removed: {ahead.why}",
             object="catalog",

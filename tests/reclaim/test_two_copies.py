@@ -13,20 +13,17 @@ from pathlib import Path
 import pytest
 
 from artifactctl.catalog import open_catalog
-from artifactctl.domain.artifacts import ArtifactKind, ReplicaState, Root, VerifyLevel
-from artifactctl.domain.identity import HostIdentity, ManagedPath
+from artifactctl.domain.artifacts import ArtifactKind, ReplicaState, Root
+from artifactctl.domain.identity import HostIdentity
 from artifactctl.domain.operations import StepOutcome
 from artifactctl.domain.results import OperationResult
-from artifactctl.hosts.protocol import Marker
-from artifactctl.inventory.machines import known_machine
 from artifactctl.reclaim import applying
 from artifactctl.reclaim.preparing import Wish, prepare
 from artifactctl.reclaim.workplace import Workplace
 from tests.fakes.machine import FakeMachine
-from tests.reclaim.ground import DAY, DEFAULT, Ground, grounds
+from tests.reclaim.ground import DEFAULT, Ground, grounds
+from tests.reclaim.second_root import second_copy, second_root
 from tests.reclaim.turns import Baton, GatedHost, orders
-
-OTHER = b"/other"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +52,7 @@ def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         ground.artifact("dump", kind=ArtifactKind.RESPONSE_SET)
         ground.verify("dump")
         second = ground.machine if request.param == "one machine" else _another_machine(ground)
-        _second_copy(ground, second)
+        second_copy(ground, second_root(ground, second), "dump", machine=second)
         yield Pair(ground=ground, second=second)
 
 
@@ -66,63 +63,6 @@ def _another_machine(ground: Ground) -> FakeMachine:
     with ground.catalog.writing("ada", ground.now()) as writing:
         writing.add_host("node-2", machine_id="id-2")
     return machine
-
-
-def _second_copy(ground: Ground, machine: FakeMachine) -> None:
-    machine.do.mkdir(OTHER)
-    identity = machine.identity(OTHER)
-    assert identity is not None
-    with ground.catalog.reading() as reading:
-        known = known_machine(reading, machine.identify())
-    assert known is not None
-    other = replace(
-        ground.root,
-        root_id="root-2",
-        name="other",
-        path=OTHER,
-        host_id=known.host_id,
-        filesystem_uuid=identity.filesystem_uuid,
-        inode=identity.inode,
-    )
-    with ground.catalog.writing("ada", ground.now()) as writing:
-        writing.add_root(other)
-    machine.write_marker(
-        OTHER,
-        Marker(
-            root_id="root-2",
-            name="other",
-            catalog_id=ground.catalog.lineage_id,
-            catalog_epoch=ground.catalog.epoch,
-            filesystem_uuid=identity.filesystem_uuid,
-            inode=identity.inode,
-        ),
-    )
-    machine.do.mkdir(OTHER + b"/dump")
-    for number in range(2):
-        machine.do.write(OTHER + b"/dump/shard-%d" % number, b"x" * (5000 + number))
-    _catalogue(ground, machine, other)
-
-
-def _catalogue(ground: Ground, machine: FakeMachine, root: Root) -> None:
-    place = ManagedPath(root=root.path, relative=b"dump")
-    seen = machine.observe(root, place, catalog_id=ground.catalog.lineage_id, catalog_epoch=1)
-    assert seen.tree is not None
-    with ground.catalog.writing("ada", ground.now()) as writing:
-        replica = writing.add_replica(
-            ground.known("dump").artifact_id,
-            root.root_id,
-            b"dump",
-            is_directory=True,
-            files=seen.tree.files,
-            apparent_bytes=seen.tree.apparent_bytes,
-            allocated_bytes=seen.tree.allocated_bytes,
-            member_digest=seen.tree.member_digest,
-            fingerprint=seen.tree.fingerprint,
-            observed_at=ground.now(),
-        )
-        writing.set_verified(replica.replica_id, VerifyLevel.DIGESTS, seen.tree.fingerprint, ok=True)
-    for each in {id(one): one for one in (ground.machine, machine)}.values():
-        each.clock.advance(DAY)
 
 
 def removal(pair: Pair, baton: Baton, name: str) -> Callable[[], OperationResult]:

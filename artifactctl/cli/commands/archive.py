@@ -3,11 +3,11 @@
 import click
 
 from artifactctl.cli.options import ARTIFACT, RATE
-from artifactctl.cli.shared_options import Command
+from artifactctl.cli.shared_options import Command, always
 from artifactctl.cli.wiring import Wiring, pass_wiring
 
 
-@click.command("archive", cls=Command)
+@click.command("archive", cls=Command, changes=always)
 @click.argument("name", type=ARTIFACT)
 @click.option(
     "--to", metavar="ROOT|[HOST:]PATH|URL", help="Where the copy goes: a root, a place below one, an object store."
@@ -46,7 +46,7 @@ def archive(
     carry_out_archive(wiring, name, to=to, bandwidth_bytes=bandwidth, codec=codec)
 
 
-@click.command("unarchive", cls=Command)
+@click.command("unarchive", cls=Command, changes=always)
 @click.argument("name", type=ARTIFACT)
 @click.option("--to", metavar="ROOT|[HOST:]PATH", help="Where it goes (default: where it was).")
 @click.option("--bandwidth", type=RATE, help="Copy at most so much a second, such as 200MiB/s.")
