@@ -175,7 +175,7 @@ def decoded(payload: bytes) -> Any:
             return json.loads(content, object_hook=_unmark_bytes)
         if form == b"L":
             return _with_what_stands_behind(memoryview(content))
-    except (ValueError, RecursionError, struct.error) as error:
+    except (ValueError, TypeError, RecursionError, struct.error) as error:
         raise WireFault("a message does not hold what it should") from error
     raise WireFault("a message does not hold what it should")
 
@@ -201,7 +201,7 @@ def _with_what_stands_behind(content: memoryview) -> Any:
         if len(found) != 1 or _BEHIND not in found:
             return _unmark_bytes(found)
         end = start + int(found[_BEHIND])
-        if end > len(content):
+        if not start <= end <= len(content):
             raise ValueError("less stands behind it than it says")
         start, taken = end, bytes(content[start:end])
         return taken
