@@ -2,7 +2,7 @@
 
 from artifactctl.archiving.destination import require_free
 from artifactctl.archiving.making import begin, begun_before, fill, put_in_place
-from artifactctl.archiving.pieces import pieces_of_replica
+from artifactctl.archiving.pieces import pieces_of_replica, read_ahead
 from artifactctl.archiving.promises import kept_while_copying
 from artifactctl.archiving.source import Source, examine, require_unchanged
 from artifactctl.archiving.work import ArchivingWork
@@ -26,7 +26,7 @@ def archive_to_root(work: ArchivingWork, artifact: Artifact, replica: Replica, d
     size_bytes = source.size_bytes - (begun.done_bytes if begun else 0)
     with kept_while_copying(work, source, destination.root, size_bytes=size_bytes) as kept:
         operation = begun.operation if begun else begin(work, source, destination)
-        pieces = pieces_of_replica(work, source)
+        pieces = read_ahead(pieces_of_replica(work, source))
         copied = fill(work, source, destination.root, operation, kept, pieces=pieces)
         if not copied.stopped:
             require_unchanged(work, source)

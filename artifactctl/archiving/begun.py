@@ -14,18 +14,23 @@ from artifactctl.inventory.targets import Target
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BegunCopy:
-    """One copy, in a root (`replica`) or an object store (`archive`); `to` is the word that `--to` takes for it."""
+    """One copy, in a root (`replica`) or an object store (`archive`); `to` is the word that `--to` takes for it.
+
+    `is_restored`: no live copy is left that it could come from, so it is being brought back from a store.
+    """
 
     name: str
     to: bytes
+    is_restored: bool = False
     replica: Replica | None = None
     archive: ArchiveCopy | None = None
 
     @property
     def again(self) -> str:
         """The command that goes on with it."""
+        verb = "unarchive" if self.is_restored else "archive"
         codec = f" --codec {self.archive.codec}" if self.archive is not None and self.archive.codec != "raw" else ""
-        return f"artifactctl archive {shell_word(os.fsencode(self.name))} --to {shell_word(self.to)}{codec}"
+        return f"artifactctl {verb} {shell_word(os.fsencode(self.name))} --to {shell_word(self.to)}{codec}"
 
     @property
     def give_up(self) -> str:
@@ -46,7 +51,7 @@ def begun_copies(reading: Reading, artifact: Artifact, *, here: Here) -> tuple[B
     """Return the copies of an artifact that were begun and count for nothing yet, those being made now among them."""
     known = reading.artifact_by_id(artifact.artifact_id) or artifact
     in_roots = tuple(
-        BegunCopy(name=artifact.name, to=_typed(reading, replica, here), replica=replica)
+        BegunCopy(name=artifact.name, to=_typed(reading, replica, here), is_restored=not known.is_live, replica=replica)
         for replica in known.replicas
         if replica.state is ReplicaState.ARCHIVING
     )

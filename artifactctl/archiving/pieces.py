@@ -1,6 +1,9 @@
 """Reading what is copied in pieces, holes left out, at the rate that is allowed."""
 
-from collections.abc import Callable, Iterator
+import hashlib
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 from artifactctl.archiving.failures import SourceChanged
 from artifactctl.archiving.source import Source
@@ -15,19 +18,24 @@ Pieces = Callable[[CopyEntry], Iterator[tuple[int, bytes]]]
 
 
 class Pace:
-    """Counts what has passed, tells who listens, and waits where it went faster than is allowed."""
+    """Counts what has passed, tells who listens, and waits where it went faster than is allowed.
 
-    def __init__(self, work: ArchivingWork, sign_of_life: Callable[[int], None]) -> None:
+    Several threads may count at the same time; all of them together keep to the rate.
+    """
+
+    def __init__(self, work: ArchivingWork, sign_of_life: Callable[[int], None] = lambda size_bytes: None) -> None:
         self._work = work
+        self._turn = threading.Lock()
         self._sign_of_life = sign_of_life
         self._began = work.elapsed_clock()
         self.passed_bytes = 0
 
     def passed(self, size_bytes: int) -> None:
         """Count a piece."""
-        self.passed_bytes += size_bytes
-        self._work.progress(size_bytes)
-        self._sign_of_life(self.passed_bytes)
+        with self._turn:
+            self.passed_bytes += size_bytes
+            self._work.progress(size_bytes)
+            self._sign_of_life(self.passed_bytes)
         if self._work.bandwidth_bytes is not None:
             due = self.passed_bytes / self._work.bandwidth_bytes
             early = due - (self._work.elapsed_clock() - self._began)
@@ -61,6 +69,20 @@ def pieces_of_replica(work: ArchivingWork, source: Source) -> Pieces:
     return read
 
 
+def read_ahead(pieces: Pieces) -> Pieces:
+    """Return the same pieces, of which the next one is being read while one is written: both far sides then work."""
+
+    def read(entry: CopyEntry) -> Iterator[tuple[int, bytes]]:
+        coming = pieces(entry)
+        with ThreadPoolExecutor(max_workers=1) as thread:
+            following = thread.submit(next, coming, None)
+            while (piece := following.result()) is not None:
+                following = thread.submit(next, coming, None)
+                yield piece
+
+    return read
+
+
 _ZEROS = bytes(1 << 20)
 
 
@@ -75,3 +97,28 @@ def add_zeros(update: Callable[[bytes], None], count: int) -> None:
     """Tell a digest of a hole."""
     for piece in zeros(count):
         update(piece)
+
+
+class Counted:
+    """Passes pieces on, hashing and counting them; the digest is that of what has passed."""
+
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        self.pieces = pieces
+        self.size_bytes = 0
+        self._digest = hashlib.sha256()
+
+    def __iter__(self) -> Iterator[bytes]:
+        for piece in self.pieces:
+            self.size_bytes += len(piece)
+            self._digest.update(piece)
+            yield piece
+
+    def drain(self) -> None:
+        """Let everything pass."""
+        for _ in self:
+            pass
+
+    @property
+    def digest(self) -> str:
+        """In hex."""
+        return self._digest.hexdigest()

@@ -11,9 +11,11 @@ from artifactctl.domain.artifacts import ReplicaState
 from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.errors import Refused
 from artifactctl.stores.codecs import Codec
+from artifactctl.stores.failures import StoreFailure
 from artifactctl.stores.store import ObjectStore
 
 _OBJECT = re.compile(r"[0-9]{8,}(\.[a-z]+)?")
+_MOST_TRIES = 16
 _NO_LETTERS = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -63,12 +65,18 @@ def abandon(work: ArchivingWork, name: str, copy: ArchiveCopy) -> None:
 
 
 def begin(work: ArchivingWork, source: Source, store: ObjectStore, codec: Codec) -> ArchiveCopy:
-    """Begin a copy whose folder is empty: a catalog that was put back gives numbers out a second time."""
-    while True:
+    """Begin a copy whose folder is empty: a catalog that was put back gives numbers out a second time.
+
+    StoreFailure where the store says of every folder that something is in it.
+    """
+    for _ in range(_MOST_TRIES):
         copy = _begin_next(work, source, store.url, codec)
         if not store.listing(folder_of(source.artifact.name, copy.archive_id, work.catalog.lineage_id)):
             return copy
         abandon(work, source.artifact.name, copy)
+    raise StoreFailure(
+        f"{store.url} says that objects are in folders that nobody used yet", remedy="use another store, or prefix"
+    )
 
 
 def _begin_next(work: ArchivingWork, source: Source, url: str, codec: Codec) -> ArchiveCopy:

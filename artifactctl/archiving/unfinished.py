@@ -84,10 +84,13 @@ def _remedy(work: ArchivingWork, item: UnfinishedCopy) -> str:
     repair, note = "`artifactctl doctor --repair`", item.record.note
     if note is None or item.action not in (CopyAction.REMOVE, CopyAction.FINISH):
         return repair
-    again = f"artifactctl archive {note.name} --to {work.place(item.root, note.target.relative).word}"
+    with work.catalog.reading() as reading:
+        artifact = reading.artifact(note.name)
+    to = work.place(item.root, note.target.relative).typed
+    begun = BegunCopy(name=note.name, to=to, is_restored=artifact is not None and not artifact.is_live)
     if item.action is CopyAction.FINISH:
-        return f"{repair} puts it there; `{again} --abandon` takes it away"
-    return f"`{again}` goes on with it; {repair} takes away what was written"
+        return f"{repair} puts it there; `{begun.give_up}` takes it away"
+    return f"`{begun.again}` goes on with it; {repair} takes away what was written"
 
 
 def _without_folder(work: ArchivingWork, root: Root) -> tuple[tuple[str, Replica], ...]:

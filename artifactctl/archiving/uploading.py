@@ -7,11 +7,14 @@
 5. Every object is there as it was read back; which objects that were becomes the copy's fingerprint.
 6. The catalog calls it archived and verified, in one transaction.
 
-A later run goes on behind the last file that was recorded. What an interrupted upload left is aborted first.
+Several files go at the same time. A later run goes on with those that were not recorded; what an interrupted upload
+left is aborted first.
 """
 
 import hashlib
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from urllib.parse import unquote, urlsplit
 
 from artifactctl import audit
@@ -19,7 +22,7 @@ from artifactctl.archiving.archive import hosts_between, require_role
 from artifactctl.archiving.copying import require_stored_digest
 from artifactctl.archiving.failures import NotTheSameBytes, UnfitDestination
 from artifactctl.archiving.manifests import MANIFEST, Manifest, StoredMember
-from artifactctl.archiving.pieces import Pace, Pieces, pieces_of_replica, zeros
+from artifactctl.archiving.pieces import Counted, Pace, Pieces, pieces_of_replica, zeros
 from artifactctl.archiving.promises import kept_while_copying
 from artifactctl.archiving.recording import content_digest_of, digests_of_all_names
 from artifactctl.archiving.source import Source, examine, require_unchanged
@@ -34,6 +37,10 @@ from artifactctl.report.archive import CopyMade, CopyPlace
 from artifactctl.stores.codecs import CODECS, Codec
 from artifactctl.stores.fingerprints import fingerprint_of
 from artifactctl.stores.store import ObjectStore
+
+AT_ONCE = 4
+"""So many files are under way to a store: each holds one part, and a store answers each one late."""
+_LOOK_SECONDS = 1.0
 
 
 def archive_to_store(work: ArchivingWork, artifact: Artifact, replica: Replica, url: str, codec: Codec) -> CopyMade:
@@ -97,7 +104,9 @@ class _Upload:
         self._copy = copy
         self._codec = CODECS[copy.codec]
         self._folder = folder_of(source.artifact.name, copy.archive_id, work.catalog.lineage_id)
-        self._pace = Pace(work, sign_of_life)
+        self._sign_of_life = sign_of_life
+        self._pace = Pace(work)
+        self._is_over = threading.Event()
         self._read: Pieces = pieces_of_replica(work, source)
         with work.catalog.reading() as reading:
             self._done = {item.number: item for item in reading.archived_objects(copy.archive_id)}
@@ -110,28 +119,60 @@ class _Upload:
         return self._pace.passed_bytes
 
     def run(self) -> bool:
-        """Upload and read back every file that is not there yet; returns whether it was stopped before the end."""
+        """Upload and read back every file that is not there yet; returns whether it was stopped before the end.
+
+        Several go at the same time; the catalog is told, and the lease renewed, by the calling thread alone.
+        """
         self._store.abort_uploads(self._folder)
+        missing = []
         for number, entry in enumerate(self._source.files):
             if number in self._done:
                 self._work.progress(entry.size_bytes)
-                continue
+            else:
+                missing.append((number, entry))
+        with ThreadPoolExecutor(max_workers=AT_ONCE) as threads:
             try:
-                self._upload(number, entry)
-            except _Stopped:
-                return True
-        return False
+                failures = self._follow([threads.submit(self._upload, *each) for each in missing])
+            finally:
+                self._is_over.set()  # whoever is still at it stops with the piece in hand
+        for failure in failures:
+            if not isinstance(failure, _Stopped):
+                raise failure
+        return bool(failures)
+
+    def _follow(self, uploads: Iterable["Future[ArchivedObject]"]) -> list[BaseException]:
+        """Record each upload when it is done; after the first failure nothing more is begun."""
+        failures: list[BaseException] = []
+        running = set(uploads)
+        while running:
+            done, running = wait(running, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)
+            self._sign_of_life(self._pace.passed_bytes)
+            for each in done:
+                failure = each.exception()
+                if failure is None:
+                    self._keep(each.result())
+                else:
+                    failures.append(failure)
+                    self._is_over.set()
+        return failures
+
+    def _keep(self, item: ArchivedObject) -> None:
+        with self._work.catalog.writing(self._work.actor, self._work.clock()) as writing:
+            writing.add_archived_objects(self._copy.archive_id, [item])
+        self._done[item.number] = item
 
     def _key(self, number: int) -> str:
         return f"{self._folder}/{number:08d}{self._codec.suffix}"
 
-    def _upload(self, number: int, entry: CopyEntry) -> None:
-        plain, coded = _Counted(self._plain(entry)), _Counted(())
+    def _upload(self, number: int, entry: CopyEntry) -> ArchivedObject:
+        if self._is_over.is_set():
+            raise _Stopped
+        plain, coded = Counted(self._plain(entry)), Counted(())
         coded.pieces = self._codec.encode(plain)
         self._store.put(self._key(number), coded)
         require_stored_digest(self._source, entry, plain.digest, self._stored)
-        back = _Counted(self._store.read(self._key(number)))
-        decoded = _Counted(self._codec.decode(back))
+        back = Counted(self._store.read(self._key(number)))
+        decoded = Counted(self._codec.decode(back))
         decoded.drain()
         if (decoded.digest, back.digest) != (plain.digest, coded.digest):
             raise NotTheSameBytes(
@@ -139,18 +180,15 @@ class _Upload:
                 f"({coded.size_bytes} bytes) was written, {back.digest[:16]} ({back.size_bytes} bytes) was read back",
                 remedy="the store, or something before it, does not keep what it is given: use another one",
             )
-        item = ArchivedObject(
+        return ArchivedObject(
             number=number, digest=plain.digest, stored_digest=coded.digest, stored_bytes=coded.size_bytes
         )
-        with self._work.catalog.writing(self._work.actor, self._work.clock()) as writing:
-            writing.add_archived_objects(self._copy.archive_id, [item])
-        self._done[number] = item
 
     def _plain(self, entry: CopyEntry) -> Iterator[bytes]:
         """Yield all bytes of a file, holes as the zeros that they are."""
         position = 0
         for offset, content in self._read(entry):
-            if self._work.should_stop():
+            if self._is_over.is_set() or self._work.should_stop():
                 raise _Stopped
             yield from zeros(offset - position)
             yield content
@@ -223,28 +261,3 @@ class _Upload:
 
 class _Stopped(Exception):
     """A stop was asked for in the middle of an upload, which is aborted thereby."""
-
-
-class _Counted:
-    """Passes pieces on, hashing and counting them; the digest is that of what has passed."""
-
-    def __init__(self, pieces: Iterable[bytes]) -> None:
-        self.pieces = pieces
-        self.size_bytes = 0
-        self._digest = hashlib.sha256()
-
-    def __iter__(self) -> Iterator[bytes]:
-        for piece in self.pieces:
-            self.size_bytes += len(piece)
-            self._digest.update(piece)
-            yield piece
-
-    def drain(self) -> None:
-        """Let everything pass."""
-        for _ in self:
-            pass
-
-    @property
-    def digest(self) -> str:
-        """In hex."""
-        return self._digest.hexdigest()

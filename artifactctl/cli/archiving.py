@@ -94,13 +94,14 @@ def carry_out_unarchive(wiring: Wiring, name: str, *, to: str | None, bandwidth_
     destination = destination_of(work, artifact, meant)
     origin = restorable(work, artifact, towards=destination.root)
     size_bytes = origin.replica.apparent_bytes if origin.replica else origin.archive.size_bytes if origin.archive else 0
-    _carry_out(
-        wiring,
-        lambda work: restore(work, origin, destination),
-        total=size_bytes,
-        label=f"restoring {artifact.name}",
-        limit=bandwidth_bytes,
-    )
+    with _telling_what_was_begun(wiring, artifact, but=(destination, None)):
+        _carry_out(
+            wiring,
+            lambda work: restore(work, origin, destination),
+            total=size_bytes,
+            label=f"restoring {artifact.name}",
+            limit=bandwidth_bytes,
+        )
 
 
 def give_up_begun(wiring: Wiring, name: str, *, to: str | None) -> None:

@@ -101,7 +101,7 @@ def test_an_upload_in_parts_that_was_killed_is_aborted_by_the_next_run(
 ) -> None:
     kill_in_the_middle(here, server, bucket)
     pending = s3.list_multipart_uploads(Bucket=bucket).get("Uploads", [])
-    assert len(pending) == 1
+    assert pending, "several files are under way at once"
 
     done(run(here, server, "archive", "hidden", "--to", f"s3://{bucket}/away"))
 

@@ -9,7 +9,7 @@ import pytest
 from artifactctl.archiving.abandoning import MayBeAllThereIs, give_up
 from artifactctl.archiving.begun import BegunCopy, begun_copies
 from artifactctl.archiving.failures import PlaceTaken, SourceChanged, UnfitDestination
-from artifactctl.archiving.restoring import old_place
+from artifactctl.archiving.restoring import destination_of, old_place, restorable, restore
 from artifactctl.archiving.store_copies import folder_of
 from artifactctl.archiving.unfinished import copy_findings, upload_findings
 from artifactctl.archiving.uploading import archive_to_store
@@ -221,3 +221,22 @@ def test_who_may_make_no_copies_is_refused_before_anything_is_written(ground: Gr
     assert ground.aside(ground.far) == []
     assert objects(tmp_path) == []
     assert [r.root.name for r in ground.known().replicas] == ["near"]
+
+
+def test_what_is_being_brought_back_from_a_store_is_gone_on_with_by_unarchive(ground: Ground, url: str) -> None:
+    upload(ground, url)
+    with ground.catalog.writing("alice", NOON) as writing:
+        writing.change_state(
+            ground.replica(ground.near).replica_id, expected={ReplicaState.LIVE}, to=ReplicaState.MISSING
+        )
+    work = ground.work(should_stop=stop_after(2))
+    place = ground.place("far")
+
+    restore(work, restorable(work, ground.known(), towards=place.root), destination_of(work, ground.known(), place))
+    (copy,) = begun(ground)
+    (finding,) = copy_findings(ground.work(), ground.far)
+
+    assert copy.again == f"artifactctl unarchive hidden --to {os.fsdecode(ground.at(ground.far))}"
+    assert f"`{copy.again}` goes on with it" in finding.remedy
+    give_up(ground.work(), ground.known(), (copy,))
+    assert ground.aside(ground.far) == []

@@ -140,3 +140,47 @@ def test_two_machines_are_enough_for_somebody_on_a_laptop_that_is_no_linux(gpus,
     assert made.exit_code == 0, made.output
     assert left.exit_code == 0, left.output
     assert picture(seen(gpus["beta"], "hs")) == picture(seen(gpus["alpha"], "hs"))
+
+
+ARCHIVING = """
+schema: artifactctl/policy/v1
+name: cold
+description: Raw answers go once they are somewhere else.
+defaults: {action: archive, min_age: 0s, quiet_time: 0s}
+limits: {max_bytes: 1TiB, max_artifacts: 10}
+rules:
+  - name: answers
+    description: Nobody can make them again.
+    match: {kind: response_set}
+"""
+
+
+def test_what_a_rule_archives_is_archived_from_the_machine_it_lies_on_before_it_may_go(gpus, warm_cli):
+    policy = warm_cli.home / "cold.yaml"
+    policy.write_text(ARCHIVING)
+    rule = ("--policy", policy, "--host", "alpha")
+
+    planned = warm_cli("reclaim", *rule, "--dry-run", "--json")
+    assert planned.stdout, planned.stderr
+    (refused,) = planned.json()["refused"]
+    remedies = [item["remedy"] for item in refused["evidence"] if item["guard"] == "unprotected"]
+    made = done(warm_cli("archive", "hs", "--json")).json()
+    gone = done(warm_cli("reclaim", *rule, *SETTLED, "--yes", "--json")).json()
+
+    assert ["artifactctl archive hs" in remedy for remedy in remedies] == [True]
+    assert (made["source_host"], made["destination_host"]) == ("alpha", "beta")
+    assert [step["outcome"] for step in gone["steps"]] == ["quarantined"]
+    assert not os.path.exists(seen(gpus["alpha"], "hs"))
+    assert os.path.exists(seen(gpus["beta"], "hs"))
+
+
+def test_who_may_make_no_copies_is_refused_and_audited(gpus, warm_cli):
+    done(warm_cli("role", "grant", "apply", "somebody-else", "--yes", "--reason", "test"))
+
+    refused = [warm_cli("archive", "hs", "--to", "beta"), warm_cli("unarchive", "hs", "--to", "beta")]
+    events = warm_cli("audit", "ls", "--action", "role.refused", "--json").json()["events"]
+
+    assert [outcome.code for outcome in refused] == [4, 4]
+    assert "may not make copies of artifacts" in refused[0].stderr
+    assert len(events) == 2
+    assert not os.path.exists(seen(gpus["beta"], ".artifactctl/archiving"))

@@ -24,6 +24,10 @@ _HEADER = struct.Struct(">2sBBBxIII")
 _TRAILER = struct.Struct(">II")
 _READ_BYTES = 256 << 10
 _BYTES = "\0bytes"
+_BEHIND = "\0behind"
+_LENGTH = struct.Struct(">I")
+_LONG_BYTES = 4 << 10
+"""Bytes of this length and more stand behind the JSON as they are: the content of files is most of what is sent."""
 
 
 class Kind(IntEnum):
@@ -148,8 +152,12 @@ class Tally:
 
 
 def encoded(value: Any) -> bytes:
-    """Return a value as a payload: bytes as they are, everything else as JSON in ASCII."""
-    return b"R" + value if isinstance(value, bytes) else b"J" + jsoned(value)
+    """Return a value as a payload: bytes as they are, everything else as JSON in ASCII, long bytes in it behind it."""
+    if isinstance(value, bytes):
+        return b"R" + value
+    behind: List[bytes] = []
+    text = json.dumps(value, separators=(",", ":"), default=_setter_aside(behind)).encode("ascii")
+    return b"J" + text if not behind else b"".join((b"L", _LENGTH.pack(len(text)), text, *behind))
 
 
 def jsoned(value: Any) -> bytes:
@@ -165,9 +173,43 @@ def decoded(payload: bytes) -> Any:
     try:
         if form == b"J":
             return json.loads(content, object_hook=_unmark_bytes)
-    except (ValueError, RecursionError) as error:
+        if form == b"L":
+            return _with_what_stands_behind(memoryview(content))
+    except (ValueError, TypeError, RecursionError, struct.error) as error:
         raise WireFault("a message does not hold what it should") from error
     raise WireFault("a message does not hold what it should")
+
+
+def _setter_aside(behind: List[bytes]) -> Callable[[Any], Dict[str, Any]]:
+    """Return what puts long bytes into the list, and says in their place how many there are, in their order."""
+
+    def set_aside(value: Any) -> Dict[str, Any]:
+        if not isinstance(value, bytes) or len(value) < _LONG_BYTES:
+            return _mark_bytes(value)
+        behind.append(value)
+        return {_BEHIND: len(value)}
+
+    return set_aside
+
+
+def _with_what_stands_behind(content: memoryview) -> Any:
+    (length,) = _LENGTH.unpack_from(content)
+    start = _LENGTH.size + length
+
+    def unmark(found: Dict[str, Any]) -> Any:
+        nonlocal start
+        if len(found) != 1 or _BEHIND not in found:
+            return _unmark_bytes(found)
+        end = start + int(found[_BEHIND])
+        if not start <= end <= len(content):
+            raise ValueError("less stands behind it than it says")
+        start, taken = end, bytes(content[start:end])
+        return taken
+
+    value = json.loads(bytes(content[_LENGTH.size : start]), object_hook=unmark)
+    if start != len(content):
+        raise ValueError("more stands behind it than it says")
+    return value
 
 
 def _mark_bytes(value: Any) -> Dict[str, str]:

@@ -51,6 +51,17 @@ def test_every_value_comes_out_as_it_went_in(value: Any) -> None:
     assert decoded(encoded(value)) == value
 
 
+@given(lengths=st.lists(st.integers(0, 9000), max_size=6), name=NAMES)
+def test_long_bytes_inside_a_value_go_as_they_are(lengths: list[int], name: str) -> None:
+    pieces = [bytes([number]) * length for number, length in enumerate(lengths, start=200)]
+    value = {"call": name, "arguments": [name, *pieces, [*pieces, None]], "options": {}}
+
+    sent = encoded(value)
+
+    assert decoded(sent) == value
+    assert all(piece in sent for piece in pieces if len(piece) >= 4096)
+
+
 @given(
     messages=st.lists(st.tuples(st.sampled_from(Kind), st.binary(max_size=300)), max_size=6), step=st.integers(1, 70)
 )
@@ -141,6 +152,19 @@ def test_a_message_without_end_is_refused() -> None:
         assembly.add(frames[3])
 
     assert begun == [None, None, None]
+
+
+def behind(length: object, content: bytes) -> bytes:
+    text = json.dumps([{"\0behind": length}]).encode()
+    return b"L" + struct.pack(">I", len(text)) + text + content
+
+
+@pytest.mark.parametrize(
+    "payload", [b"L", behind(5, b"four"), behind(3, b"four"), behind(-1, b""), behind([], b""), behind(9, b"")]
+)
+def test_what_stands_behind_a_value_must_be_all_that_it_says(payload: bytes) -> None:
+    with pytest.raises(WireFault):
+        decoded(payload)
 
 
 @pytest.mark.parametrize("payload", [b"", b"J", b"J{", b"X1", b"J" + b"[" * 200_000], ids=repr)
