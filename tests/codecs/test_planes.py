@@ -9,14 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from artifactctl.codecs.planes import (
-    HEADER,
-    BrokenBlock,
-    PlanesDecoder,
-    PlanesEncoder,
-    largest_block_bytes,
-    read_block_header,
-)
+from artifactctl.codecs.blocks import HEADER, BrokenBlock, largest_block_bytes, read_block_header
+from artifactctl.codecs.planes import PlanesDecoder, PlanesEncoder
 from artifactctl.codecs.streams import decode_stream, encode_stream
 from tests.bench.sandbox import CHECKOUT
 
