@@ -82,9 +82,13 @@ class Reading:
         kind: ArtifactKind | None = None,
         state: ReplicaState | None = None,
         names: Collection[str] | None = None,
+        numbers: Collection[int] | None = None,
     ) -> tuple[Artifact, ...]:
-        """Return artifacts by name, tombstones included, with all their replicas; `state`: having one in that state."""
-        return artifact_queries.artifacts(self.connection, kind=kind, state=state, names=names)
+        """Return artifacts by name, tombstones included, with all their replicas; `state`: having one in that state.
+
+        `numbers` are artifact ids; of names and numbers only one can be given.
+        """
+        return artifact_queries.artifacts(self.connection, kind=kind, state=state, names=names, numbers=numbers)
 
     def artifact(self, name: str) -> Artifact | None:
         """Return the artifact that has the name now."""

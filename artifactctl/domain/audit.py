@@ -59,6 +59,7 @@ class AuditAction(StrEnum):
     ROLE_REFUSED = "role.refused"  # somebody asked for what takes a role they do not have
     PLAN_RECORD = "plan.record"  # a person put their name to a plan
     PLAN_APPROVE = "plan.approve"  # a person approved a plan by its digest
+    PLAN_APPROVE_REFUSED = "plan.approve_refused"  # its planner tried to, where somebody else must
     QUARANTINE_BEGIN = "quarantine.begin"  # cleared for being set aside; nothing has moved yet
     QUARANTINE_DONE = "quarantine.done"  # set aside, looked at again, and kept there
     QUARANTINE_ABANDON = "quarantine.abandon"  # given up before anything moved

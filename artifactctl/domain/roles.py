@@ -32,6 +32,7 @@ class Act(StrEnum):
     APPROVE = "approve"
     SET_ASIDE = "set_aside"
     PURGE = "purge"
+    COPY = "copy"
     RELEASE_HOLD = "release_hold"
     BREAK_LEASE = "break_lease"
     CHANGE_ROOT = "change_root"
@@ -56,6 +57,11 @@ RULES: Mapping[Act, Rule] = {
     Act.SET_ASIDE: Rule(role=Role.APPLY, words="set artifacts aside", commands=("apply", "reclaim")),
     Act.PURGE: Rule(
         role=Role.PURGE, words="purge artifacts", commands=("quarantine purge", "reclaim --purge-now", "apply")
+    ),
+    Act.COPY: Rule(
+        role=Role.APPLY,
+        words="make copies of artifacts, in roots or in object stores",
+        commands=("archive", "unarchive"),
     ),
     Act.RELEASE_HOLD: Rule(role=Role.RELEASE, words="release a hold", commands=("hold release",)),
     Act.BREAK_LEASE: Rule(role=Role.RELEASE, words="break a lease", commands=("lease break",)),

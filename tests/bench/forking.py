@@ -190,7 +190,7 @@ def start(connection: socket.socket) -> Running | Command:
 
 
 def become(command: Command) -> None:
-    """Take on the streams, folder, environment and arguments of the request."""
+    """Take on the streams, folder, environment (what Python reads of it as well) and arguments of the request."""
     for target, stream in enumerate(command.streams):
         os.dup2(stream, target)
         os.close(stream)
@@ -198,6 +198,8 @@ def become(command: Command) -> None:
     os.chdir(command.request["cwd"])
     os.environ.clear()
     os.environ.update(command.request["environment"])
+    more = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[1:1] = [place for place in more if place and place not in sys.path]
     sys.argv[:] = ["artifactctl", *command.request["words"]]
 
 
