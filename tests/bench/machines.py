@@ -148,7 +148,7 @@ class Machine:
     def reading(self, path: Path) -> Iterator[None]:
         """Let a process of the machine, a `sleep`, have a file open."""
         script = 'exec 3<"$1"; echo open; exec sleep 300'
-        command = [*self.entering, "sh", "-c", script, "reader", path]
+        command = [*self.entering, "sh", "-c", script, "reader", str(path)]
         with subprocess.Popen(command, stdout=subprocess.PIPE) as entering:
             assert entering.stdout is not None
             assert entering.stdout.readline() == b"open\n"
