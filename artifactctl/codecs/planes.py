@@ -12,6 +12,7 @@ only the entropy coder and runs of equal bytes remain.
 from typing import TYPE_CHECKING, Any
 
 from artifactctl.codecs.blocks import HEADER, MAGIC, RAW, ZSTD, BrokenBlock, read_block_header
+from artifactctl.domain.errors import UsageError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,19 +38,18 @@ class PlanesEncoder:
     """Codes blocks of one width; not to be shared between threads. `columns` is the number of channels of a row."""
 
     def __init__(self, columns: int = 1) -> None:
-        import numpy as np
         import zstandard
 
         if columns < 1:
             raise ValueError("a row has at least one column")
-        self._np: Any = np
+        self._np: Any = _numpy()
         self._columns = columns
         entropy_only = zstandard.ZstdCompressionParameters(
             strategy=1, min_match=7, hash_log=6, chain_log=6, search_log=1, window_log=18, target_length=0
         )
         self._entropy_coder = zstandard.ZstdCompressor(compression_params=entropy_only)
         self._general_coder = zstandard.ZstdCompressor(level=1)
-        self._planes: Bytes = np.empty((2, 0), np.uint8)  # kept: new pages for every block would cost a quarter more
+        self._planes: Bytes = self._np.empty((2, 0), "u1")  # kept: new pages for every block would cost a quarter more
 
     def encode(self, raw: "ReadableBuffer") -> bytes:
         """Return `raw` (any bytes; as rows of bf16 they compress) as one block."""
@@ -129,10 +129,9 @@ class PlanesDecoder:
     """Decodes blocks; not to be shared between threads."""
 
     def __init__(self) -> None:
-        import numpy as np
         import zstandard
 
-        self._np: Any = np
+        self._np: Any = _numpy()
         self._zstandard: Any = zstandard
         self._decompressor = zstandard.ZstdDecompressor()
 
@@ -196,6 +195,16 @@ class PlanesDecoder:
             np.right_shift(sign, 1, out=sign)
             np.bitwise_or(target, sign, out=target)
             np.bitwise_or(target, high, out=target)
+
+
+def _numpy() -> Any:
+    try:
+        import numpy
+    except ModuleNotFoundError as missing:
+        raise UsageError(
+            "coding bf16 as planes needs numpy, which is not installed", remedy="pip install numpy"
+        ) from missing
+    return numpy
 
 
 def _stripe_elements(columns: int, *, centred: bool) -> int:
