@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from artifactctl.configuration.limits import stated_limits
+from artifactctl.configuration.limits_in_force import stated_limits
 from artifactctl.configuration.policy_files import FILES_KEY, PolicyText, meaning_of, texts_in_force
 from artifactctl.configuration.policy_in_force import (
     configured_policy,

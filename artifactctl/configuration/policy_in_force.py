@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from artifactctl.configuration.limits import SafetyLimits, stated_limits, tightened_by
+from artifactctl.configuration.limits import SafetyLimits
+from artifactctl.configuration.limits_in_force import stated_limits, tightened_by
 from artifactctl.configuration.policy_files import FILES_KEY, meaning_of, policy_texts, texts_in_force
 from artifactctl.configuration.settings import Settings
 from artifactctl.domain.errors import UsageError
