@@ -4,7 +4,8 @@ Importing this loads neither numpy nor a database; the codec imports numpy when 
 """
 
 from artifactctl.capacity.recipes import Codec, ElementType, FinalState
-from artifactctl.codecs.planes import BrokenBlock, PlanesDecoder, PlanesEncoder, largest_block_bytes
+from artifactctl.codecs.blocks import BrokenBlock, largest_block_bytes
+from artifactctl.codecs.planes import PlanesDecoder, PlanesEncoder
 from artifactctl.recognition.manifests import MANIFEST_NAME, MANIFEST_SCHEMA
 from artifactctl.recognition.packed_shards import BLOCKS, FORMAT, PLANES, STATES
 from artifactctl.recognition.safetensors_header import SafetensorsHeader, TensorSpec, TornHeader, read_header

@@ -15,7 +15,6 @@ from artifactctl.domain.artifacts import Artifact, ArtifactKind, ReplicaState, R
 from artifactctl.domain.errors import UsageError
 
 if TYPE_CHECKING:
-    from artifactctl.api.copies import CopyHere
     from artifactctl.catalog import Catalog
     from artifactctl.hosts.protocol import Host
     from artifactctl.inventory.acting import Acting
@@ -120,6 +119,15 @@ class Session:
             f"{artifact.name} has no living copy on this machine", remedy=f"artifactctl show {artifact.name}"
         )
 
+    def files(self, name: str) -> tuple[str, ...]:
+        """Return the catalogued files of an artifact, relative to its path; what else lies there is no part of it.
+
+        An artifact that is one file has one, "".
+        """
+        artifact = self.artifact(name)
+        with self._catalog.reading() as reading:
+            return tuple(os.fsdecode(path) for path, kind, _ in reading.members(artifact.artifact_id) if kind == "f")
+
     def require_place(self, path: PathLike) -> None:
         """Return when something may be registered at `path`, which need not be there yet; UsageError, Refused."""
         from artifactctl.inventory.registering import refuse_part_of_another, target_for
@@ -163,12 +171,6 @@ class Session:
         from artifactctl.inventory.reserving import release_reservation
 
         release_reservation(self._catalog, reservation.reservation_id, acting=self._acting())
-
-    def copy_here(self, artifact: Artifact) -> "CopyHere":
-        """Return where a living copy lies on this machine and the files it consists of; Refused when none does."""
-        from artifactctl.api.copies import copy_here
-
-        return copy_here(self._catalog, self._host, artifact)
 
     def lease(self, names: Sequence[str], *, until: datetime, renew_every: timedelta | None = None) -> HeldLease:
         """Have the artifacts kept while this program uses them, at most until then; all of them or none.

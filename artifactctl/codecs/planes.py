@@ -4,24 +4,15 @@ A block is rows x columns of little-endian bf16. Each channel (column) has its o
 around a value of its own: that value is subtracted (modulo 256) from the channel's exponents, after which one Huffman
 table fits all channels. This is what separates 0.70 from 0.67 of the raw bytes, at the speed of one subtraction.
 
-A block, all numbers little-endian and unsigned:
-
-    magic "BFP1" | form of the exponent plane (1 byte) | form of the low plane (1) | odd bytes (1) | zero (1)
-    columns (4) | elements (4) | bytes of centres (4) | bytes of the exponent plane (4) | bytes of the low plane (4)
-    centres, one byte a column, as a zstd frame; absent when nothing was subtracted
-    exponent plane: bits 14..7 less the centre | low plane: bits 6..0, then the sign as the lowest bit
-    the odd byte at the end of raw data of odd length
-
-A form is 0 for raw bytes and 1 for a zstd frame. A block needs nothing but itself to be decoded.
-
 Why not zstd at a level: negative levels leave literals alone, and from level 1 on the search for matches costs most of
 the time and finds none. Here matching is all but switched off (64 hash entries, matches of 7 bytes or more), so that
 only the entropy coder and runs of equal bytes remain.
 """
 
-import struct
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from artifactctl.codecs.blocks import HEADER, MAGIC, RAW, ZSTD, BrokenBlock, read_block_header
+from artifactctl.domain.errors import UsageError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,12 +21,6 @@ if TYPE_CHECKING:
 
     Bytes = NDArray[np.uint8]
     Words = NDArray[np.uint16]
-
-MAGIC = b"BFP1"
-HEADER = struct.Struct("<4sBBBBIIIII")
-RAW, ZSTD = 0, 1
-LARGEST_BLOCK_ELEMENTS = 2**28
-"""A block of half a gibibyte; a header that claims more is damaged."""
 
 FEWEST_ROWS_TO_CENTRE = 16
 """Below, a channel's centre costs more than it saves."""
@@ -49,86 +34,22 @@ _PROBE_BYTES = 2048
 _WORTH_CODING = 0.9
 
 
-class BrokenBlock(ValueError):
-    """The bytes are no whole block; the message says in which way."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlockHeader:
-    """What the first bytes of a block say; `block_bytes` is its whole length, `raw_bytes` that of what it codes."""
-
-    exponent_form: int
-    low_form: int
-    odd_bytes: int
-    columns: int
-    elements: int
-    centre_bytes: int
-    exponent_bytes: int
-    low_bytes: int
-
-    @property
-    def block_bytes(self) -> int:
-        """The length of the block, its header included."""
-        return HEADER.size + self.centre_bytes + self.exponent_bytes + self.low_bytes + self.odd_bytes
-
-    @property
-    def raw_bytes(self) -> int:
-        """The length of what comes out."""
-        return 2 * self.elements + self.odd_bytes
-
-
-def read_block_header(head: "ReadableBuffer") -> BlockHeader:
-    """Return the header at the start of `head`; BrokenBlock when it is cut off or none."""
-    view = memoryview(head).cast("B")
-    if len(view) < HEADER.size:
-        raise BrokenBlock("it ends within a block's header")
-    magic, exponent_form, low_form, odd, zero, *sizes = HEADER.unpack_from(view)
-    columns, elements, centre_bytes, exponent_bytes, low_bytes = sizes
-    plausible = exponent_form in (RAW, ZSTD) and low_form in (RAW, ZSTD) and odd <= 1 and zero == 0 and columns > 0
-    if (
-        magic != MAGIC
-        or not plausible
-        or elements > LARGEST_BLOCK_ELEMENTS
-        or (centre_bytes and (columns > elements or elements % columns))
-    ):
-        raise BrokenBlock("its first bytes are no block of planes")
-    for form, size in ((exponent_form, exponent_bytes), (low_form, low_bytes)):
-        if form == RAW and size != elements:
-            raise BrokenBlock("a raw plane has not the bytes that its elements ask for")
-    return BlockHeader(
-        exponent_form=exponent_form,
-        low_form=low_form,
-        odd_bytes=odd,
-        columns=columns,
-        elements=elements,
-        centre_bytes=centre_bytes,
-        exponent_bytes=exponent_bytes,
-        low_bytes=low_bytes,
-    )
-
-
-def largest_block_bytes(raw_bytes: int, columns: int = 1) -> int:
-    """Return what a block of so many raw bytes can take at most: planes that do not shrink stay raw."""
-    return HEADER.size + raw_bytes + columns + 64
-
-
 class PlanesEncoder:
     """Codes blocks of one width; not to be shared between threads. `columns` is the number of channels of a row."""
 
     def __init__(self, columns: int = 1) -> None:
-        import numpy as np
         import zstandard
 
         if columns < 1:
             raise ValueError("a row has at least one column")
-        self._np: Any = np
+        self._np: Any = _numpy()
         self._columns = columns
         entropy_only = zstandard.ZstdCompressionParameters(
             strategy=1, min_match=7, hash_log=6, chain_log=6, search_log=1, window_log=18, target_length=0
         )
         self._entropy_coder = zstandard.ZstdCompressor(compression_params=entropy_only)
         self._general_coder = zstandard.ZstdCompressor(level=1)
-        self._planes: Bytes = np.empty((2, 0), np.uint8)  # kept: new pages for every block would cost a quarter more
+        self._planes: Bytes = self._np.empty((2, 0), "u1")  # kept: new pages for every block would cost a quarter more
 
     def encode(self, raw: "ReadableBuffer") -> bytes:
         """Return `raw` (any bytes; as rows of bf16 they compress) as one block."""
@@ -208,10 +129,9 @@ class PlanesDecoder:
     """Decodes blocks; not to be shared between threads."""
 
     def __init__(self) -> None:
-        import numpy as np
         import zstandard
 
-        self._np: Any = np
+        self._np: Any = _numpy()
         self._zstandard: Any = zstandard
         self._decompressor = zstandard.ZstdDecompressor()
 
@@ -275,6 +195,16 @@ class PlanesDecoder:
             np.right_shift(sign, 1, out=sign)
             np.bitwise_or(target, sign, out=target)
             np.bitwise_or(target, high, out=target)
+
+
+def _numpy() -> Any:
+    try:
+        import numpy
+    except ModuleNotFoundError as missing:
+        raise UsageError(
+            "coding bf16 as planes needs numpy, which is not installed", remedy="pip install numpy"
+        ) from missing
+    return numpy
 
 
 def _stripe_elements(columns: int, *, centred: bool) -> int:

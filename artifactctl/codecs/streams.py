@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator
 
-from artifactctl.codecs.planes import HEADER, BrokenBlock, PlanesDecoder, PlanesEncoder, read_block_header
+from artifactctl.codecs.blocks import HEADER, BrokenBlock, read_block_header
+from artifactctl.codecs.planes import PlanesDecoder, PlanesEncoder
 
 BLOCK_BYTES = 4 * 2**20
 

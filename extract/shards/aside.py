@@ -49,9 +49,9 @@ class AsideFile:
 
     def publish(self, size_bytes: int) -> None:
         """Cut the file to its length, make it durable and give it its name."""
-        os.ftruncate(self._descriptor, size_bytes)
-        os.fsync(self._descriptor)
         try:
+            os.ftruncate(self._descriptor, size_bytes)
+            os.fsync(self._descriptor)
             publish(self.aside, self.place)
         except FileExistsError as error:
             raise UsageError(f"{self.place} appeared meanwhile", remedy="let one program at a time write") from error

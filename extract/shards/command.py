@@ -43,8 +43,10 @@ def convert_command(artifact: str, layout: str, out: Path, codec: str, shard_siz
     from artifactctl.api.formats import Codec
     from artifactctl.domain.errors import UsageError
     from extract.answering import answer, progress, session
+    from extract.requirements import need
     from extract.shards.converting import Conversion, convert
 
+    need("numpy", purpose="reading hidden states")
     if codec == "planes" and layout != DumpLayout.PACKED:
         raise UsageError(f"{layout} knows no codec", remedy="leave --codec away, or use --to packed")
     wanted = Conversion(

@@ -1,5 +1,6 @@
 """`extract convert`: the records of a dump, bit for bit, in another layout; admitted, resumed and registered."""
 
+import os
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -77,8 +78,7 @@ def convert(session: Session, wanted: Conversion, *, progress: Callable[[int], N
     source = session.artifact(wanted.name)
     if source.kind is not ArtifactKind.HIDDEN_STATES:
         raise UsageError(f"{source.name} is a {source.kind.value}", remedy="name hidden states")
-    copy = session.copy_here(source)
-    dump = open_dump(copy.path, copy.files)
+    dump = open_dump(Path(os.fsdecode(session.path(wanted.name))), session.files(wanted.name))
     try:
         require_convertible(dump, wanted.layout)
         with session.lease([source.name], until=session.now + LONGEST_RUN):

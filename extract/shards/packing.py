@@ -45,6 +45,7 @@ class PackedWriter:
         self._shards: list[WrittenShard] = []
         self._rejected: dict[int, Rejected] = {}
         self._current: ShardWriter | None = None
+        self._lost_records = False
         self.written: Counter[bytes] = Counter()
         if (folder / NAME).exists():
             raise Refused(f"{folder} is complete: it has its {NAME}", remedy="give another --out")
@@ -57,6 +58,7 @@ class PackedWriter:
 
     def append(self, record: StateRecord) -> None:
         """Write a record into the current shard, or the next; RejectedRecord, and nothing written, when it is unfit."""
+        self._require_nothing_lost()
         try:
             require_fit(record, self._plan.form)
         except RejectedRecord as rejected:
@@ -68,7 +70,9 @@ class PackedWriter:
         if self._current is None:
             room_bytes = self._plan.room_bytes(self._shard_bytes, record.tokens)
             self._current = ShardWriter(self._path(len(self._shards)), self._plan, room_bytes=room_bytes)
+        self._lost_records = True  # until all of it is written: half a record would shift every one behind it
         self._current.append(record, key)
+        self._lost_records = False
         self.written[key] += 1
 
     def reject(self, index: int, reason: str) -> None:
@@ -77,9 +81,12 @@ class PackedWriter:
 
     def flush(self) -> None:
         """Finish the shard that is being written."""
+        self._require_nothing_lost()
         writer, self._current = self._current, None
         if writer is not None:
+            self._lost_records = True
             self._shards.append(writer.finish())
+            self._lost_records = False
             self._on_shard(self._shards[-1])
 
     def finish(self) -> PackedManifest:
@@ -101,7 +108,12 @@ class PackedWriter:
         """Give back the room of the shard that is being written; whole shards stay."""
         writer, self._current = self._current, None
         if writer is not None:
+            self._lost_records = True
             writer.abandon()
+
+    def _require_nothing_lost(self) -> None:
+        if self._lost_records:
+            raise ValueError("records that this writer took are not on disk: a new writer goes on where it is whole")
 
     def _take_over(self) -> None:
         for number in count():

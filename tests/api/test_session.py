@@ -363,14 +363,11 @@ def test_a_program_may_what_its_account_may_whatever_it_calls_itself(job: Job) -
     assert "role.refused" in job.command("audit", "ls")
 
 
-def test_a_copy_here_is_its_catalogued_files_and_nothing_else(job: Job, session: Session) -> None:
+def test_the_files_of_an_artifact_are_the_catalogued_ones_and_nothing_else(job: Job, session: Session) -> None:
     (job.root / "corpus" / "note.txt").write_text("added since")
 
-    copy = session.copy_here(session.artifact("corpus"))
-
-    assert (copy.path, copy.files) == (job.root / "corpus", ("part-0.jsonl",))
-    with pytest.raises(Refused, match="no living copy on this machine"):
-        session.copy_here(hidden_states(session, job.root / "run-7", name="hidden"))
+    assert session.files("corpus") == ("part-0.jsonl",)
+    assert session.path("corpus") == os.fsencode(job.root / "corpus")
 
 
 def test_a_file_is_published_in_one_step_and_never_over_another(tmp_path: Path) -> None:

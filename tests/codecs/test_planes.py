@@ -9,14 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from artifactctl.codecs.planes import (
-    HEADER,
-    BrokenBlock,
-    PlanesDecoder,
-    PlanesEncoder,
-    largest_block_bytes,
-    read_block_header,
-)
+from artifactctl.codecs.blocks import HEADER, BrokenBlock, largest_block_bytes, read_block_header
+from artifactctl.codecs.planes import PlanesDecoder, PlanesEncoder
 from artifactctl.codecs.streams import decode_stream, encode_stream
 from tests.bench.sandbox import CHECKOUT
 
@@ -153,3 +147,18 @@ def test_importing_the_codec_loads_neither_numpy_nor_zstandard() -> None:
     done = subprocess.run([sys.executable, "-c", code], cwd=CHECKOUT, capture_output=True, text=True, check=True)
 
     assert {"numpy", "zstandard", "torch"} & set(done.stdout.split()) == set()
+
+
+@pytest.mark.parametrize("made", ["PlanesEncoder(8)", "PlanesDecoder()"])
+def test_without_numpy_it_says_what_to_install(made: str) -> None:
+    code = (
+        "import sys; sys.modules['numpy'] = None\n"
+        "from artifactctl.codecs.planes import PlanesDecoder, PlanesEncoder\n"
+        "from artifactctl.domain.errors import UsageError\n"
+        f"try: {made}\n"
+        "except UsageError as error: print(error.remedy)"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], cwd=CHECKOUT, capture_output=True, text=True, check=True)
+
+    assert done.stdout == "pip install numpy\n"

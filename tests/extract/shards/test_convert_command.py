@@ -11,7 +11,7 @@ from artifactctl.api import Session, open_session
 from artifactctl.domain.artifacts import ArtifactKind, LineageRole, ReplicaState, VerifyLevel
 from artifactctl.domain.errors import ArtifactctlError, Refused, UsageError
 from artifactctl.inventory.verifying import verify
-from extract.shards.command import convert_command
+from extract.cli import extract
 from extract.shards.converting import Conversion, Stopped
 from extract.shards.converting import convert as convert_dump
 from extract.shards.dumps import DumpLayout, open_dump
@@ -29,7 +29,7 @@ def ground(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ground]:
 
 
 def convert(*words: str | Path) -> Result:
-    return CliRunner().invoke(convert_command, [str(word) for word in words])
+    return CliRunner().invoke(extract, ["convert", *(str(word) for word in words)])
 
 
 def refusal(*words: str | Path) -> ArtifactctlError:

@@ -279,6 +279,24 @@ def test_writers_of_different_prefixes_share_a_folder_and_one_manifest(tmp_path:
     dump.close()
 
 
+def test_a_writer_that_lost_records_never_writes_a_manifest(tmp_path: Path) -> None:
+    abandoned = PackedWriter(tmp_path, made.plan())
+    abandoned.append(made.record(0, 5))
+    abandoned.abandon()
+    failed = PackedWriter(tmp_path, made.plan())
+    failed.append(made.record(0, 5))
+    os.mkdir(tmp_path / "shard-00000.safetensors")  # in the way when it gets its name
+    with pytest.raises(UsageError, match="appeared meanwhile"):
+        failed.flush()
+
+    for writer in (abandoned, failed):
+        with pytest.raises(ValueError, match="not on disk"):
+            writer.finish()
+        with pytest.raises(ValueError, match="not on disk"):
+            writer.append(made.record(1, 5))
+    assert not (tmp_path / "manifest.json").exists()
+
+
 def test_a_shard_never_takes_the_place_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "shard-00000.safetensors"
     writer = ShardWriter(path, made.plan(), room_bytes=2**20)
