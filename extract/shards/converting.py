@@ -11,11 +11,11 @@ from artifactctl.api import Session
 from artifactctl.api.formats import Codec
 from artifactctl.domain.artifacts import Artifact, ArtifactKind, LineageRole, ReplicaState, Reservation
 from artifactctl.domain.errors import ArtifactctlError, ExitCode, Refused, UsageError
-from extract.shards.dumps import BrokenRecord, Dump, DumpLayout, DumpWriter, each_record, open_dump
+from extract.shards.dumps import Dump, DumpLayout, DumpWriter, each_record, open_dump
 from extract.shards.fingerprint import RunFingerprint
 from extract.shards.manifest import NAME, Rejected, read_packed_manifest
 from extract.shards.packing import SHARD_BYTES, PackedWriter
-from extract.shards.records import RejectedRecord, token_hash
+from extract.shards.records import BrokenRecord, RejectedRecord, token_hash
 from extract.shards.specforge import SpecForgeWriter
 from extract.shards.speculators import SpeculatorsWriter
 from extract.shards.writer import ShardPlan

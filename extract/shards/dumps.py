@@ -11,7 +11,7 @@ from artifactctl.domain.errors import UsageError
 from extract.shards.fingerprint import RunFingerprint
 from extract.shards.form import StatesForm
 from extract.shards.manifest import NAME
-from extract.shards.records import StateRecord
+from extract.shards.records import BrokenRecord, StateRecord
 
 SPECFORGE_SAMPLE = re.compile(r"(?:.*/)?data_(\d+)\.ckpt(?:\.gz)?")
 SPECULATORS_SAMPLE = re.compile(r"(?:.*/)?hs_(\d+)\.safetensors")
@@ -23,15 +23,6 @@ class DumpLayout(StrEnum):
     PACKED = "packed"
     SPECFORGE = "specforge"
     SPECULATORS = "speculators"
-
-
-class BrokenRecord(ValueError):
-    """One record of a dump cannot be read as such; the others can. `index` is its number in the dump."""
-
-    def __init__(self, index: int, reason: str) -> None:
-        super().__init__(reason)
-        self.index = index
-        self.reason = reason
 
 
 class Dump(Protocol):

@@ -19,6 +19,15 @@ _EXPONENT_BITS = {ElementType.BF16: 0x7F80, ElementType.FP16: 0x7C00, ElementTyp
 _STRIPE_ELEMENTS = 2**18
 
 
+class BrokenRecord(ValueError):
+    """One record of a dump cannot be read as such; the others can. `index` is its number in the dump."""
+
+    def __init__(self, index: int, reason: str) -> None:
+        super().__init__(reason)
+        self.index = index
+        self.reason = reason
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StateRecord:
     """One sample: `token_ids` int64 [L], `loss_mask` uint8 [L] or None, `states` bit patterns [L, W].

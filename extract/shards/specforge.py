@@ -20,9 +20,8 @@ from artifactctl.api.formats import FinalState
 from artifactctl.domain.errors import CheckFailed, Refused
 from extract.requirements import need
 from extract.shards.aside import AsideFile
-from extract.shards.dumps import BrokenRecord
 from extract.shards.form import StatesForm
-from extract.shards.records import StateRecord, require_fit
+from extract.shards.records import BrokenRecord, StateRecord, require_fit
 from extract.shards.tensors import element_of, states_as_bits, states_as_torch
 
 GROUP = 2000

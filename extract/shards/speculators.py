@@ -16,10 +16,9 @@ from artifactctl.api.formats import FinalState, SafetensorsHeader, TornHeader, r
 from artifactctl.domain.errors import CheckFailed, Refused
 from extract.shards.aside import AsideFile
 from extract.shards.container import PlacedTensor, render_header
-from extract.shards.dumps import BrokenRecord
 from extract.shards.form import BITS, STORED_AS, StatesForm
 from extract.shards.loss_masks import LossMasks, LossMaskWriter
-from extract.shards.records import StateRecord, require_fit
+from extract.shards.records import BrokenRecord, StateRecord, require_fit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

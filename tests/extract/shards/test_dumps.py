@@ -13,10 +13,10 @@ from safetensors.torch import load_file, save_file
 from artifactctl.api.formats import Codec, ElementType, FinalState
 from artifactctl.domain.errors import CheckFailed, Refused, UsageError
 from extract.shards.converting import copy_records
-from extract.shards.dumps import BrokenRecord, Dump, DumpWriter, open_dump
+from extract.shards.dumps import Dump, DumpWriter, open_dump
 from extract.shards.form import StatesForm
 from extract.shards.packing import PackedDump, PackedWriter
-from extract.shards.records import StateRecord
+from extract.shards.records import BrokenRecord, StateRecord
 from extract.shards.specforge import SpecForgeWriter
 from extract.shards.speculators import SpeculatorsWriter
 from tests.artifacts import hidden_states
