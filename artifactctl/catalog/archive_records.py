@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, insert, select, update
 
+from artifactctl.catalog import artifact_queries
 from artifactctl.catalog.failures import StateChanged
 from artifactctl.catalog.mapping import AnyRow
 from artifactctl.catalog.schema_archives import archive_copy, archive_object
 from artifactctl.domain.archives import ArchiveCopy, ArchivedObject
 from artifactctl.domain.artifacts import ReplicaState
+from artifactctl.domain.roles import Act
 
 if TYPE_CHECKING:
     from artifactctl.catalog.writing import Writing
@@ -30,7 +32,8 @@ def objects(connection: Connection, archive_id: int) -> tuple[ArchivedObject, ..
 
 
 def begin(writing: "Writing", facts: dict[str, Any]) -> ArchiveCopy:
-    """Record a copy that is about to be made; it counts for nothing yet."""
+    """Record a copy that is about to be made; it counts for nothing yet. RoleMissing for who may make none."""
+    writing.require(Act.COPY, about=artifact_queries.require(writing.connection, facts["artifact_id"]).name)
     values = {
         "state": ReplicaState.ARCHIVING.value,
         "stored_bytes": 0,

@@ -106,6 +106,11 @@ class Catalog:
             yield Writing(connection, actor=actor, now=now, gate=self._gate)
             _commit(transaction, self.location)
 
+    def require_in_force(self) -> None:
+        """Raise CatalogMoved where it says where it went; each transaction asks that again."""
+        with self.reading() as reading:
+            require_fit(reading.connection, self.location)
+
     def permission(self, act: Act) -> Permission:
         """Return whether whoever has the catalog open may do an act now."""
         with self.reading() as reading:

@@ -26,8 +26,10 @@ def add_host(
     """Record a machine; to make another than the one at hand known takes a role."""
     if address:
         writing.require(Act.ADD_HOST, about=name)
-    if place_queries.host(writing.connection, name) is not None:
-        raise NameTaken(f"there is a host named {name} already", remedy="artifactctl host ls")
+    taken = next((known for known in place_queries.hosts_ever(writing.connection) if known.name == name), None)
+    if taken is not None:
+        what = "was a host named" if taken.forgotten_at else "is a host named"
+        raise NameTaken(f"there {what} {name} already", remedy="give this one another name; `artifactctl host ls`")
     statement = insert(host).values(
         name=name,
         machine_id=machine_id,
@@ -37,6 +39,22 @@ def add_host(
         added_at=writing.now,
     )
     return to_host(writing.connection.execute(statement.returning(host)).one())
+
+
+def forget_host(writing: "Writing", host_id: int) -> None:
+    """Mark a machine as forgotten; StateChanged while a root in use is on it."""
+    writing.require(Act.ADD_HOST, about=str(host_id))
+    roots = [known.name for known in place_queries.roots(writing.connection) if known.host_id == host_id]
+    if roots:
+        raise StateChanged(f"the host {host_id} has the root {roots[0]}", remedy=f"artifactctl root forget {roots[0]}")
+    writing.connection.execute(update(host).where(host.c.id == host_id).values(forgotten_at=writing.now))
+
+
+def remember_host(writing: "Writing", host_id: int, *, address: str, uses_sudo: bool) -> KnownHost:
+    """Take a forgotten machine back, which is reached in this way now."""
+    changed = update(host).where(host.c.id == host_id)
+    facts = {"forgotten_at": None, "address": address, "uses_sudo": uses_sudo}
+    return to_host(writing.connection.execute(changed.values(**facts).returning(host)).one())
 
 
 def add_root(writing: "Writing", added: Root) -> Root:

@@ -22,8 +22,12 @@ _SET_ASIDE = (
     ReplicaState.RESTORING,
     ReplicaState.PURGING,
 )
-_TAKES_A_ROLE = {ReplicaState.QUARANTINING: Act.SET_ASIDE, ReplicaState.PURGING: Act.PURGE}
-"""The states in which a removal begins; to bring one that has begun to its end takes no role."""
+_TAKES_A_ROLE = {
+    ReplicaState.QUARANTINING: Act.SET_ASIDE,
+    ReplicaState.PURGING: Act.PURGE,
+    ReplicaState.ARCHIVING: Act.COPY,
+}
+"""The states in which a removal or a copy begins; to bring one that has begun to its end takes no role."""
 
 
 def add_replica(
@@ -34,7 +38,9 @@ def add_replica(
     state: ReplicaState,
     facts: Mapping[str, Any],
 ) -> Replica:
-    """Record a copy at a path that nothing else lives at."""
+    """Record a copy at a path that nothing else lives at; RoleMissing for one that begins to be made."""
+    if state in _TAKES_A_ROLE:
+        writing.require(_TAKES_A_ROLE[state], about=artifact_queries.require(writing.connection, artifact_id).name)
     if state in _OCCUPIES:
         _refuse_taken_path(writing, root_id, relative)
     statement = insert(replica).values(

@@ -101,6 +101,14 @@ class Writing(Reading):
             self, name, machine_id=machine_id, address=address, host_key=host_key, uses_sudo=uses_sudo
         )
 
+    def forget_host(self, host_id: int) -> None:
+        """End the record of a machine; StateChanged while a root in use is on it."""
+        place_changes.forget_host(self, host_id)
+
+    def remember_host(self, host_id: int, *, address: str, uses_sudo: bool) -> KnownHost:
+        """Take a forgotten machine back, which is reached in this way now."""
+        return place_changes.remember_host(self, host_id, address=address, uses_sudo=uses_sudo)
+
     def add_root(self, root: Root) -> Root:
         """Record a managed root, or take a forgotten one back; NameTaken when another root has the name."""
         return place_changes.add_root(self, root)

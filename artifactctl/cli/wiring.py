@@ -12,7 +12,7 @@ import click
 
 from artifactctl.cli.dialogue import Dialogue
 from artifactctl.cli.output import Output
-from artifactctl.cli.shared_options import Choices
+from artifactctl.cli.shared_options import Choices, Command
 from artifactctl.domain.errors import ArtifactctlError, UsageError
 
 if TYPE_CHECKING:
@@ -98,6 +98,17 @@ class Wiring:
             return self.open_existing()
         except CatalogMissing:
             return None
+
+    def require_in_force(self) -> None:
+        """Refuse where the catalog moved away, before anything is looked at, saved or written; CatalogMoved."""
+        from artifactctl.catalog import CatalogOutdated
+
+        try:
+            catalog = self.catalog_if_any
+        except CatalogOutdated:  # whoever uses it is asked whether to upgrade it
+            return
+        if catalog is not None:
+            catalog.require_in_force()
 
     def open_existing(self) -> "Catalog":
         """Open the catalog as it is; CatalogMissing, CatalogOutdated and the like as they are found."""
@@ -266,9 +277,12 @@ def pass_wiring(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give the command its wiring as first argument; the context's object may be a `Surroundings` (tests)."""
 
     def call(*arguments: Any, **options: Any) -> Any:
-        return click.get_current_context().invoke(
-            command, wiring_of(click.get_current_context()), *arguments, **options
-        )
+        context = click.get_current_context()
+        wiring = wiring_of(context)
+        changes = context.command.changes if isinstance(context.command, Command) else None
+        if changes is not None and changes(context.params):
+            wiring.require_in_force()
+        return context.invoke(command, wiring, *arguments, **options)
 
     return update_wrapper(call, command)
 

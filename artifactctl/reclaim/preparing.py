@@ -15,7 +15,7 @@ from artifactctl.domain.verdicts import may_remove
 from artifactctl.guards import evaluate
 from artifactctl.inventory.candidates import Choice, candidate_for
 from artifactctl.inventory.giving_up import cost_of
-from artifactctl.inventory.machines import roots_here
+from artifactctl.inventory.machines import as_others_know_it, roots_here
 from artifactctl.inventory.rulings import Rulings, ruling_on
 from artifactctl.reclaim.planning import Circumstances, Subject, make_plan
 from artifactctl.reclaim.recent import past_of
@@ -218,7 +218,7 @@ def _as_offer(reading: Reading, subject: Subject) -> ReclaimCandidate:
 
 
 def _circumstances(workplace: Workplace, reading: Reading, root: Root, wish: Wish) -> Circumstances:
-    here = workplace.host.identify()
+    here = as_others_know_it(reading, workplace.host.identify())
     usage = workplace.host.usage(root.path)
     now: datetime = workplace.clock()
     return Circumstances(

@@ -4,13 +4,13 @@ import click
 
 from artifactctl.cli.options import PATH
 from artifactctl.cli.reclaim_choices import ReclaimChoices, reclaim_options
-from artifactctl.cli.shared_options import Command
+from artifactctl.cli.shared_options import Command, always, unless_dry_run
 from artifactctl.cli.which_machine import host_of_plan
 from artifactctl.cli.wiring import Wiring, pass_wiring
 from artifactctl.domain.errors import UsageError
 
 
-@click.command("reclaim", cls=Command, reasoned=True)
+@click.command("reclaim", cls=Command, reasoned=True, changes=unless_dry_run)
 @reclaim_options
 @click.option("--dry-run", is_flag=True, help="Show the plan and stop; writes nothing at all.")
 @click.option("--out", type=PATH, help="Save the plan for review, `approve` and `apply`.")
@@ -40,7 +40,7 @@ def reclaim(wiring: Wiring, wanted: ReclaimChoices, out: bytes | None, *, dry_ru
             session.negotiate_and_carry_out(every_guard=explain)
 
 
-@click.command("approve", cls=Command, reasoned=True)
+@click.command("approve", cls=Command, reasoned=True, changes=always)
 @click.argument("plan", type=PATH, metavar="PLAN.json")
 @pass_wiring
 def approve(wiring: Wiring, plan: bytes) -> None:
@@ -63,7 +63,7 @@ def approve(wiring: Wiring, plan: bytes) -> None:
     )
 
 
-@click.command("apply", cls=Command, reasoned=True)
+@click.command("apply", cls=Command, reasoned=True, changes=always)
 @click.argument("plan", type=PATH, metavar="PLAN.json")
 @click.option("--resume", is_flag=True, help="Go on with a plan that was interrupted.")
 @pass_wiring
