@@ -19,7 +19,7 @@ from artifactctl.catalog.mapping import AnyRow
 from artifactctl.domain.artifacts import ArtifactKind, LineageRole, Root, RunState
 from artifactctl.domain.ingredients import INPUT_ROLES, names_its_ingredients
 from artifactctl.policy.facts import ChildFacts, Facts
-from artifactctl.policy.scope import Wanted
+from artifactctl.policy.scope import Needed, Wanted
 
 STEP = "step"
 _Measured = tuple[int, float]
@@ -31,18 +31,17 @@ _RUN_STATES = {state.value: state for state in RunState}
 
 
 def policy_facts(
-    connection: Connection, scope: Sequence[Wanted], *, also: Collection[int], now: datetime
+    connection: Connection, scope: Sequence[Wanted], *, also: Collection[int], now: datetime, needed: Needed
 ) -> tuple[Facts, ...]:
-    """Return the artifacts with bytes somewhere that are in the scope or numbered in `also`."""
+    """Return the artifacts with bytes somewhere that are in the scope or numbered in `also`, with what is needed."""
     condition = policy_queries.condition_for(scope, sorted(also))
+    runs = policy_queries.producers(connection, condition) if needed.runs else ()
     known = _Known(
         roots=place_queries.roots_ever(connection),
-        metrics=_metrics(policy_queries.measurements(connection, condition)),
-        children=_children(policy_queries.children(connection, condition)),
-        inputs=_inputs(policy_queries.parents(connection, condition)),
-        producers={
-            key: (run, _RUN_STATES[state]) for key, run, state in policy_queries.producers(connection, condition)
-        },
+        metrics=_metrics(policy_queries.measurements(connection, condition)) if needed.metrics else {},
+        children=_children(policy_queries.children(connection, condition)) if needed.children else {},
+        inputs=_inputs(policy_queries.parents(connection, condition)) if needed.inputs else {},
+        producers={key: (run, _RUN_STATES[state]) for key, run, state in runs},
         held=policy_queries.held(connection),
         leased=policy_queries.leased(connection, now),
         read_by_runs=policy_queries.inputs_of_unfinished_runs(connection),

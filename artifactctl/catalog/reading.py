@@ -51,7 +51,7 @@ from artifactctl.domain.ledger import (
 from artifactctl.domain.operations import JournalEvent
 from artifactctl.domain.roles import Grant
 from artifactctl.policy.facts import Facts
-from artifactctl.policy.scope import Wanted
+from artifactctl.policy.scope import EVERY_FACT, Needed, Wanted
 
 
 class Reading:
@@ -194,9 +194,11 @@ class Reading:
 
     # policies
 
-    def policy_facts(self, scope: Sequence[Wanted], *, now: datetime, also: Collection[int] = ()) -> tuple[Facts, ...]:
+    def policy_facts(
+        self, scope: Sequence[Wanted], *, now: datetime, also: Collection[int] = (), needed: Needed = EVERY_FACT
+    ) -> tuple[Facts, ...]:
         """Return what policies see of each artifact that has bytes somewhere and is in the scope, or in `also`."""
-        return policy_facts.policy_facts(self.connection, scope, also=also, now=now)
+        return policy_facts.policy_facts(self.connection, scope, also=also, now=now, needed=needed)
 
     # machines and places
 

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from artifactctl.catalog import Reading
 from artifactctl.domain.artifacts import Artifact, LineageRole, Replica, ReplicaState
 from artifactctl.domain.identity import ManagedPath
-from artifactctl.inventory.policy_view import catalogue_view
+from artifactctl.inventory.policy_view import view_for_rules
 from artifactctl.policy.evaluating import NO_RULE, evaluate
 from artifactctl.policy.facts import Facts
 from artifactctl.policy.protecting import Protections
@@ -62,10 +62,9 @@ class Rulings:
         self._policy = policy
         self._protections = Protections(policy, now=now)
         self._rules: Mapping[str, Rule] = {rule.name: rule for rule in policy.rules}
-        rules_alone = replace(policy, protects=())  # a protect of everything need not bring everything here
-        view = catalogue_view(reading, now=now, policy=rules_alone, also=also)
+        view = view_for_rules(reading, now=now, policy=policy, also=also)
         self._facts = {facts.artifact_id: facts for facts in view.artifacts}
-        self._decisions = evaluate(rules_alone, view, now=now).decisions
+        self._decisions = evaluate(replace(policy, protects=()), view, now=now).decisions
         self._living = sum(view.living.values())
 
     def about(self, replica: Replica) -> Ruling:

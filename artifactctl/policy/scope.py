@@ -14,6 +14,7 @@ from datetime import datetime
 from artifactctl.domain.artifacts import ArtifactKind
 from artifactctl.policy.protecting import has_expired
 from artifactctl.policy.ruleset import Matcher, Policy
+from artifactctl.policy.ruling import groupings_of
 
 _PATTERN = re.compile(r"[*?]")
 
@@ -33,6 +34,34 @@ class Wanted:
     created_until: datetime | None = None
     superseded: bool = False
     has_inputs: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needed:
+    """Which facts beside an artifact's own row are asked for; what is not is not read, and looks unknown."""
+
+    metrics: bool = True
+    children: bool = True
+    inputs: bool = True
+    runs: bool = True
+
+
+EVERY_FACT = Needed()
+
+
+def needed_by(policies: Iterable[Policy]) -> Needed:
+    """Return what any rule or protect of the policies asks for; a step is a metric."""
+    every = tuple(policies)
+    rules = [rule for policy in every for rule in policy.rules]
+    matchers = [*(rule.match for rule in rules), *(protect.match for policy in every for protect in policy.protects)]
+    fields = {field for rule in rules for grouping in groupings_of(rule) for field in grouping}
+    return Needed(
+        metrics=any(rule.keep.last or rule.keep.best or rule.keep.every for rule in rules),
+        children=any(rule.keep.needed_by or rule.require.successor for rule in rules),
+        inputs=any(rule.require.rebuildable for rule in rules)
+        or any(each.rebuildable is not None for each in matchers),
+        runs="run" in fields or any(each.producer_states for each in matchers),
+    )
 
 
 def scope_of(policies: Iterable[Policy], *, now: datetime, until: datetime) -> tuple[Wanted, ...]:

@@ -1,5 +1,6 @@
 """What is read of a catalog is never less than what a protect or rule may match."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 from hypothesis import given
@@ -7,10 +8,11 @@ from hypothesis import strategies as st
 
 from artifactctl.domain.artifacts import ArtifactKind
 from artifactctl.policy.decisions import Holds
+from artifactctl.policy.evaluating import evaluate
 from artifactctl.policy.facts import CatalogueView, Facts
 from artifactctl.policy.matching import matches
 from artifactctl.policy.ruleset import Matcher, Policy
-from artifactctl.policy.scope import Wanted, scope_of
+from artifactctl.policy.scope import Wanted, needed_by, scope_of
 from tests.builders import NOON
 from tests.policy.worlds import policies, policy, protect, rule, views
 
@@ -40,6 +42,19 @@ def test_everything_that_may_match_at_some_instant_is_in_the_scope(
         for each in (*rules.protects, *rules.rules):
             if matches(each.match, facts, now=NOON + timedelta(days=later)) is not Holds.NO:
                 assert any(is_wanted(wanted, facts) for wanted in scope)
+
+
+@given(rules=policies(), world=views())
+def test_what_no_rule_or_protect_asks_for_decides_nothing(rules: Policy, world: CatalogueView) -> None:
+    needed = needed_by((rules,))
+    unread: dict[str, object] = {}
+    unread |= {} if needed.metrics else {"metrics": (), "step": None}
+    unread |= {} if needed.children else {"children": ()}
+    unread |= {} if needed.inputs else {"rebuildable": False}
+    unread |= {} if needed.runs else {"run": "", "run_state": None}
+    less = replace(world, artifacts=tuple(replace(facts, **unread) for facts in world.artifacts))
+
+    assert evaluate(rules, less, now=NOON) == evaluate(rules, world, now=NOON)
 
 
 def test_names_narrow_the_scope_by_what_stands_before_the_first_wild_card() -> None:
