@@ -115,6 +115,7 @@ class Candidate:
     built again.
     `hashed_first` is when its members had the digests for the first time that they still had when it was verified last;
     None where that was not by digests.
+    `nested` are artifacts of their own inside of it: name, and path relative to this one.
     `planned_fingerprint` is None while planning. `offered_by` is the policy rule that offers it ("" when none does:
     `kept_because` is then the policy's sentence). `protect` is the one of the policy that covers it, `archived_by` the
     rule that offers it if that is one that archives. What the rule asks for is asked again of what is on disk now:
@@ -150,6 +151,7 @@ class Candidate:
     required_copies: int = 0
     doubted_copies: tuple[str, ...] = ()
     hashed_first: datetime | None = None
+    nested: tuple[tuple[str, bytes], ...] = ()
     lineage_trusted: bool = True
     root_untold: Untold | None = None
     clock_trusted: bool = True

@@ -218,6 +218,13 @@ CASES: list[tuple[str, str, dict[str, Any], dict[str, Any], Verdict]] = [
     ("not_referenced", "a folder unread", {}, {"referrer_problems": ("/data/private",)}, U),
     ("known_members", "only members", {}, {}, C),
     ("known_members", "a stray file", {}, {"drift": MemberDrift(strays=1, stray_examples=(b"notes.txt",))}, B),
+    (
+        "known_members",
+        "a file of an artifact inside",
+        {"nested": (("inner", b"deep"),)},
+        {"drift": MemberDrift(strays=1, stray_examples=(b"deep/shard-0",))},
+        B,
+    ),
     ("known_members", "never compared", {}, {"drift": None}, U),
     ("known_members", "part unread", {}, {"tree": a_tree(problems=("shard-1: EIO",))}, U),
     ("unchanged", "as catalogued", {}, {}, C),
