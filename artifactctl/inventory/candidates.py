@@ -100,6 +100,7 @@ def candidate_for(
     archives = [copy for copy in reading.archives(artifact_ids=(artifact.artifact_id,)) if copy.is_verified]
     doubts = [fresh.archive_doubts[copy.archive_id] for copy in archives if copy.archive_id in fresh.archive_doubts]
     statement = trust.statements.get(root_id)
+    not_before = _purge_not_before(choice, statement)
     return Candidate(
         artifact=artifact,
         replica=replica,
@@ -129,7 +130,8 @@ def candidate_for(
         root_untold=trust.untold,
         clock_trusted=trust.clock,
         statement=statement,
-        purge_not_before=_purge_not_before(choice, statement, trust, now=now),
+        purge_not_before=not_before,
+        purge_is_early=not_before is not None and (now < not_before or not trust.clock),
         purge_at_once=choice.purge_at_once,
         is_set_aside=choice.set_aside_at is not None,
     )
@@ -152,12 +154,11 @@ def _hashed_first(reading: Reading, replica: Replica) -> datetime | None:
     return min((each.verified_at for each in done if each.verified_at >= listed_at), default=None)
 
 
-def _purge_not_before(choice: Choice, statement: Statement | None, trust: Trust, *, now: datetime) -> datetime | None:
-    """Return until when a purge may not rest on what was stated, None when that is past, or nothing is purged."""
+def _purge_not_before(choice: Choice, statement: Statement | None) -> datetime | None:
+    """Return until when a purge may not rest on what was stated, None where nothing was, or nothing is purged."""
     if choice.set_aside_at is None or statement is None:
         return None
-    earliest = max(choice.set_aside_at, statement.stated_at or choice.set_aside_at) + MINIMUM_GRACE
-    return earliest if now < earliest or not trust.clock else None
+    return max(choice.set_aside_at, statement.stated_at or choice.set_aside_at) + MINIMUM_GRACE
 
 
 def _holds_told_by_the_root(replica: Replica, trust: Trust) -> tuple[Hold, ...]:
