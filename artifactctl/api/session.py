@@ -11,10 +11,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from artifactctl.api.leases import HeldLease
-from artifactctl.domain.artifacts import Artifact, ArtifactKind, Reservation, Run, RunState
+from artifactctl.domain.artifacts import Artifact, ArtifactKind, ReplicaState, Reservation, Run, RunState
 from artifactctl.domain.errors import UsageError
 
 if TYPE_CHECKING:
+    from artifactctl.api.copies import CopyHere
     from artifactctl.catalog import Catalog
     from artifactctl.hosts.protocol import Host
     from artifactctl.inventory.acting import Acting
@@ -100,6 +101,31 @@ class Session:
         finally:
             self._catalog.close()
 
+    @property
+    def now(self) -> datetime:
+        """The present instant, by the session's clock."""
+        return self._clock()
+
+    def path(self, name: str) -> bytes:
+        """Return where the living copy on this machine of an artifact is; UsageError when there is none."""
+        from artifactctl.inventory.targets import local_roots
+
+        artifact = self.artifact(name)
+        with self._catalog.reading() as reading:
+            ours = {root.root_id for root in local_roots(self._host, reading)}
+        for replica in artifact.replicas:
+            if replica.root.root_id in ours and replica.state is ReplicaState.LIVE:
+                return replica.root.path + b"/" + replica.relative
+        raise UsageError(
+            f"{artifact.name} has no living copy on this machine", remedy=f"artifactctl show {artifact.name}"
+        )
+
+    def require_place(self, path: PathLike) -> None:
+        """Return when something may be registered at `path`, which need not be there yet; UsageError, Refused."""
+        from artifactctl.inventory.registering import refuse_part_of_another, target_for
+
+        refuse_part_of_another(self._catalog, target_for(self._host, self._catalog, self._absolute(path)))
+
     def artifact(self, name: str) -> Artifact:
         """Return what is known by a name or at a path; UsageError with the nearest names when nothing is."""
         from artifactctl.inventory.finding import find_artifact
@@ -137,6 +163,12 @@ class Session:
         from artifactctl.inventory.reserving import release_reservation
 
         release_reservation(self._catalog, reservation.reservation_id, acting=self._acting())
+
+    def copy_here(self, artifact: Artifact) -> "CopyHere":
+        """Return where a living copy lies on this machine and the files it consists of; Refused when none does."""
+        from artifactctl.api.copies import copy_here
+
+        return copy_here(self._catalog, self._host, artifact)
 
     def lease(self, names: Sequence[str], *, until: datetime, renew_every: timedelta | None = None) -> HeldLease:
         """Have the artifacts kept while this program uses them, at most until then; all of them or none.

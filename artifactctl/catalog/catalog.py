@@ -93,7 +93,7 @@ class Catalog:
         except RoleMissing as refusal:
             if self._gate.doorkeeper is not None:
                 with self._write(actor, now) as writing:
-                    self._gate.doorkeeper.record_refusal(writing, refusal)
+                    self._gate.doorkeeper.record_refusal(writing.connection, refusal, actor=actor, now=now)
             raise
 
     @contextmanager

@@ -61,6 +61,7 @@ def to_host(row: AnyRow) -> KnownHost:
         address=row.address,
         host_key=row.host_key,
         uses_sudo=row.uses_sudo,
+        forgotten_at=row.forgotten_at,
     )
 
 

@@ -82,9 +82,13 @@ class Reading:
         kind: ArtifactKind | None = None,
         state: ReplicaState | None = None,
         names: Collection[str] | None = None,
+        numbers: Collection[int] | None = None,
     ) -> tuple[Artifact, ...]:
-        """Return artifacts by name, tombstones included, with all their replicas; `state`: having one in that state."""
-        return artifact_queries.artifacts(self.connection, kind=kind, state=state, names=names)
+        """Return artifacts by name, tombstones included, with all their replicas; `state`: having one in that state.
+
+        `numbers` are artifact ids; of names and numbers only one can be given.
+        """
+        return artifact_queries.artifacts(self.connection, kind=kind, state=state, names=names, numbers=numbers)
 
     def artifact(self, name: str) -> Artifact | None:
         """Return the artifact that has the name now."""
@@ -197,11 +201,15 @@ class Reading:
     # machines and places
 
     def hosts(self) -> tuple[KnownHost, ...]:
-        """Return the known machines by name."""
+        """Return the machines that are worked with, by name."""
         return place_queries.hosts(self.connection)
 
+    def hosts_ever(self) -> tuple[KnownHost, ...]:
+        """Return every machine by name, the forgotten ones too."""
+        return place_queries.hosts_ever(self.connection)
+
     def host(self, name_or_id: str | int) -> KnownHost | None:
-        """Return one machine by its name or number."""
+        """Return a machine by its number, or one that is worked with by its name."""
         return place_queries.host(self.connection, name_or_id)
 
     def roots(self) -> tuple[Root, ...]:

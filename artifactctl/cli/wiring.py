@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from artifactctl.inventory.doorkeeping import Doorkeeper
     from artifactctl.inventory.fleet import Fleet
     from artifactctl.inventory.places import Here
+    from artifactctl.inventory.starting import StartedCatalog
 
 
 class Wiring:
@@ -57,7 +58,7 @@ class Wiring:
     @cached_property
     def limits(self) -> "SafetyLimits":
         """The safety limits in force before the command's own flags."""
-        from artifactctl.configuration.limits import safety_limits
+        from artifactctl.configuration.limits_in_force import safety_limits
 
         return safety_limits(self.settings, self.surroundings.environment)
 
@@ -87,7 +88,20 @@ class Wiring:
         """The catalog; where there is none yet, or an old one, a person is asked whether to make it."""
         from artifactctl.cli.opening import open_or_offer
 
-        return open_or_offer(self)
+        return open_or_offer(
+            self.open_existing,
+            lambda: self.start_catalog().catalog,
+            dialogue=self.dialogue,
+            named_by=self.location.named_by,
+        )
+
+    def start_catalog(self) -> "StartedCatalog":
+        """Make or upgrade the catalog, as `init` does."""
+        from artifactctl.inventory.starting import start_catalog
+
+        started = start_catalog(self.location.location, acting=self.acting, doorkeeper=self.doorkeeper)
+        self.closing(started.catalog)
+        return started
 
     @cached_property
     def catalog_if_any(self) -> "Catalog | None":

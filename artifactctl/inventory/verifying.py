@@ -25,6 +25,7 @@ from artifactctl.inventory.declared import compare_with_declared
 from artifactctl.inventory.digesting import check_digests
 from artifactctl.inventory.finding import find_artifact
 from artifactctl.inventory.headers import Found, inspect_members
+from artifactctl.inventory.merges import judge_merge
 from artifactctl.inventory.places import Here
 from artifactctl.inventory.recording import CatalogRecorder
 from artifactctl.inventory.targets import local_roots, require_recorded_volume
@@ -123,6 +124,7 @@ def _verify_copy(
     require_recorded_volume(host, replica.root, catalog_id=catalog.lineage_id)
     problems: list[str] = []
     reservations: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
     found = Found()
     fingerprint = ""
     try:
@@ -133,6 +135,9 @@ def _verify_copy(
         if level is not VerifyLevel.MEMBERS:
             found = inspect_members(host, artifact, copy)
             problems += [*found.problems, *compare_with_declared(artifact, replica, found)]
+            merge = judge_merge(host, catalog, artifact, copy)
+            problems += merge.problems
+            doubts = merge.doubts
         if level is VerifyLevel.DIGESTS and not copy.problems:
             problems += check_digests(host, catalog, artifact, copy, now=now, actor=actor, progress=progress)
         if not problems:
@@ -141,6 +146,7 @@ def _verify_copy(
             others = _elsewhere(host, catalog, replica, after, clients)
             problems += others.problems
             reservations = (*others.reservations, *_unhashed(artifact, replica, fingerprint, level))
+            reservations += tuple(f"{_NO_PROOF}: {doubt}" for doubt in doubts)
     except HostFailure as failure:
         problems.append(failure.message)
     result = VerifyResult(

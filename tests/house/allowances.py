@@ -16,6 +16,7 @@ class Allowance:
 
 
 _PUBLISHING = "artifactctl/catalog/publishing.py"
+_STAGE = "extract/publishing.py"
 
 OWN_FILES: tuple[Allowance, ...] = (
     Allowance(
@@ -41,6 +42,18 @@ OWN_FILES: tuple[Allowance, ...] = (
         call=".unlink",
         reason="the image of the demonstration's own volume, in the folder it made a moment before",
     ),
+    Allowance(
+        module="artifactctl/demonstration/far_side.py",
+        call="shutil.rmtree",
+        reason="the demonstration's own folder on the other machine, which it made a moment before",
+    ),
     Allowance(module=_PUBLISHING, call="os.rename", reason="a backup gets its name; a damaged catalog goes aside"),
     Allowance(module=_PUBLISHING, call="os.replace", reason="an export takes the place of an earlier one"),
+    Allowance(module=_STAGE, call="os.listdir", reason="folders that a person named: to read from, to write into"),
+    Allowance(module=_STAGE, call=".unlink", reason="what a killed run of the stage left in its own folder aside"),
+    Allowance(module=_STAGE, call="os.rmdir", reason="the stage's own folder aside, once it is empty again"),
+    Allowance(module=_STAGE, call="os.replace", reason="the stage's own output gets its name; nothing stands there"),
+    Allowance(
+        module="extract/merging/merge.py", call=".unlink", reason="the list of a merge in which all was readable"
+    ),
 )

@@ -9,7 +9,7 @@ import shlex
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import pytest
 from artifactctl.hosts.probe.points import POINTS, VARIABLE
 from tests.bench.command_line import command_line
 from tests.bench.forking import TRACER_VARIABLE
+from tests.bench.postgres import Server
 from tests.bench.site import ROOT_NAME, Picture, Site, managed_site, picture
 from tests.bench.volumes import FilesystemKind, Volume, mounted_volume
 from tests.bench.warm_command_line import ForkServer, WarmCommandLine
@@ -100,6 +101,23 @@ def test_nor_on_xfs_and_btrfs(sites: dict[FilesystemKind, Site], kind: Filesyste
     kill_and_recover(sites[kind], act, point)
 
 
+@pytest.fixture(scope="module")
+def team(postgres: Server, warm_server: ForkServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A site on ext4 whose catalog is on a server."""
+    plain = command_line(tmp_path_factory.mktemp("home"))
+    name = postgres.new_database()
+    on_server = {"ARTIFACTCTL_CATALOG": postgres.url(name)}
+    with mounted_volume(FilesystemKind.EXT4, tmp_path_factory.mktemp("crash")) as volume:
+        cli = WarmCommandLine(home=plain.home, cwd=plain.cwd, server=warm_server, extra_environment=on_server)
+        yield managed_site(volume, cli)
+    postgres.drop_database(name)
+
+
+@pytest.mark.parametrize(("act", "point"), SAMPLE, ids=[f"{act} at {point}" for act, point in SAMPLE])
+def test_nor_where_the_catalog_is_on_a_server(team: Site, act: str, point: str) -> None:
+    kill_and_recover(team, act, point)
+
+
 FLUSHES = "fsync,fdatasync,rename,renameat2,unlink,unlinkat"
 STRIDE = int(os.environ.get("BENCH_KILL_STRIDE", "11"))
 
@@ -130,9 +148,8 @@ def kill_and_recover(site: Site, act_name: str, point: str) -> None:
     act = ACTS[act_name]
     folder = f"{act_name}-{point.replace(':', '-')}"
     name, before = prepared(site, folder, act)
-    dying = replace(site, cli=replace(site.cli, extra_environment={VARIABLE: f"{point}=kill"}))
 
-    died = dying(*act.words, name)
+    died = site.cli(*act.words, name, environment={VARIABLE: f"{point}=kill"})
 
     assert died.code == -signal.SIGKILL, died
     recover_and_check(site, folder, before, begun=purge_had_begun(point))

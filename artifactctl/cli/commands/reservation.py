@@ -19,7 +19,7 @@ def ls(wiring: Wiring) -> None:
 
     with wiring.catalog.reading() as reading:
         promised = reading.reservations(wiring.now())
-        names = {host.host_id: host.name for host in reading.hosts()}
+        names = {host.host_id: host.name for host in reading.hosts_ever()}
     wiring.output.answer(
         "reservations",
         payload=lambda: {"reservations": [reservation_payload(each, names) for each in promised]},

@@ -1,0 +1,108 @@
+"""How a stage's output gets its name: written in a folder aside, made durable, renamed in one step.
+
+1. Make `.NAME.partial` beside the place and lock it: two runs for one place never mix, a lock dies with its process.
+2. Write every member there, the manifest last, each synced.
+3. Rename the folder to its name and sync the folder around it. Before this nothing is at the name, after it everything.
+
+What a killed run left in the folder aside is taken away by the next one. Scratch files have no name at all
+(`scratch_file`), so that nothing of them is left however a run ends.
+"""
+
+import errno
+import fcntl
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from artifactctl.domain.errors import Busy, UsageError
+
+
+@contextmanager
+def folder_aside(place: Path, members: tuple[str, ...]) -> Iterator[Path]:
+    """Yield the locked, empty folder in which the output for `place` is written.
+
+    `members` are all names that a run ever writes there: what is left of them is removed at the beginning, and at the
+    end unless `publish` has renamed the folder. Busy when another run has it.
+    """
+    aside = place.with_name(f".{place.name}.partial")
+    try:
+        os.makedirs(aside, exist_ok=True)
+        lock = os.open(aside, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except (NotADirectoryError, FileExistsError) as error:
+        raise UsageError(f"{aside} is in the way", remedy="move it away") from error
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise Busy(f"another run is writing {place}", remedy="wait for it, or give another --out") from error
+        _take_away(aside, members)
+        try:
+            yield aside
+        finally:
+            if _is_still_at(lock, aside):
+                _take_away(aside, members)
+                os.rmdir(aside)
+    finally:
+        os.close(lock)
+
+
+def listed_names(folder: Path) -> list[str]:
+    """Return the names in a folder, sorted."""
+    return sorted(os.listdir(folder))
+
+
+def is_free(place: Path) -> bool:
+    """Whether nothing, or an empty folder, is at the place."""
+    try:
+        return not listed_names(place)
+    except FileNotFoundError:
+        return True
+    except NotADirectoryError:
+        return False
+
+
+def publish(aside: Path, place: Path) -> None:
+    """Give the folder its name; UsageError when something is there."""
+    sync_folder(aside)
+    try:
+        os.replace(aside, place)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+            raise UsageError(f"{place} is there already", remedy="give another --out") from error
+        raise
+    sync_folder(place.parent)
+
+
+def sync_file(file: IO[bytes]) -> None:
+    """Make what was written to the file durable."""
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in the folder durable."""
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+def scratch_file(folder: Path) -> IO[bytes]:
+    """Return a file without a name on the filesystem of `folder`; its bytes are free when it is closed."""
+    return tempfile.TemporaryFile(dir=folder)
+
+
+def _is_still_at(lock: int, aside: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(lock), os.stat(aside, follow_symlinks=False))
+    except FileNotFoundError:
+        return False
+
+
+def _take_away(aside: Path, members: tuple[str, ...]) -> None:
+    for name in members:
+        (aside / name).unlink(missing_ok=True)
