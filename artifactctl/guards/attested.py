@@ -37,7 +37,7 @@ def judge_statement(candidate: Candidate, statement: Statement, observation: Obs
     silent = _silent(statement, observation.clients)
     if silent:
         return _unknown(candidate, silent)
-    too_early = _too_early(candidate)
+    too_early = _too_early(candidate, observation)
     if too_early is not None:
         return too_early
     others = [client.machine for client in statement.elsewhere]
@@ -93,7 +93,7 @@ def _unknown(candidate: Candidate, silent: list[tuple[Client, str, str]]) -> Evi
     )
 
 
-def _too_early(candidate: Candidate) -> Evidence | None:
+def _too_early(candidate: Candidate, observation: Observation) -> Evidence | None:
     """Return why a purge may not rest on the statement yet."""
     if candidate.purge_at_once:
         return Evidence(
@@ -104,7 +104,8 @@ def _too_early(candidate: Candidate) -> Evidence | None:
             facts=(("purge", "at once"),),
             remedy="leave --purge-now away",
         )
-    if candidate.purge_not_before is None:
+    not_before = candidate.purge_not_before
+    if not_before is None or not (candidate.purge_is_early or observation.host_time < not_before):
         return None
     if not candidate.clock_trusted:
         return Evidence(
@@ -117,7 +118,7 @@ def _too_early(candidate: Candidate) -> Evidence | None:
         guard=NAME,
         verdict=Verdict.BLOCKED,
         reason="other machines mount its volume: all are asked a second time, at the earliest "
-        f"{candidate.purge_not_before:%Y-%m-%d %H:%M} UTC ({_HOURS} hours after it was set aside, or after what was "
+        f"{not_before:%Y-%m-%d %H:%M} UTC ({_HOURS} hours after it was set aside, or after what was "
         "stated about them changed)",
         facts=(("purge", "too early"),),
         remedy="wait until then; `artifactctl quarantine restore` puts it back any time",

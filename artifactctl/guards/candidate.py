@@ -115,16 +115,17 @@ class Candidate:
     built again.
     `hashed_first` is when its members had the digests for the first time that they still had when it was verified last;
     None where that was not by digests.
+    `nested` are artifacts of their own inside of it: name, and path relative to this one.
     `planned_fingerprint` is None while planning. `offered_by` is the policy rule that offers it ("" when none does:
     `kept_because` is then the policy's sentence). `protect` is the one of the policy that covers it, `archived_by` the
     rule that offers it if that is one that archives. What the rule asks for is asked again of what is on disk now:
     `required_successor`, and `required_copies` verified ones that are left; neither where the operator named it.
     `statement` is what is on record about who else can have files open on its volume. What was set aside on it may not
-    go before `purge_not_before` (None: that is past, or nothing is to be purged), and never at once
-    (`purge_at_once`). `is_set_aside`: it lies in quarantine and is to be purged now. `lineage_trusted` is false in a
-    catalog that was rebuilt or restored, or that is an older copy of itself, and was not confirmed since; `root_untold`
-    says that this, and which holds stand in the root, is not known;
-    `clock_trusted` while the clock is behind what was recorded.
+    go before `purge_not_before` (None where nothing is to be purged), by the clock that asks (`purge_is_early`) and by
+    that of the machine on which it lies, and never at once (`purge_at_once`). `is_set_aside`: it lies in quarantine and
+    is to be purged now. `lineage_trusted` is false in a catalog that was rebuilt or restored, or that is an older copy
+    of itself, and was not confirmed since; `root_untold` says that this, and which holds stand in the root, is not
+    known; `clock_trusted` is false while the clock is behind what was recorded.
     """
 
     artifact: Artifact
@@ -150,11 +151,13 @@ class Candidate:
     required_copies: int = 0
     doubted_copies: tuple[str, ...] = ()
     hashed_first: datetime | None = None
+    nested: tuple[tuple[str, bytes], ...] = ()
     lineage_trusted: bool = True
     root_untold: Untold | None = None
     clock_trusted: bool = True
     statement: Statement | None = None
     purge_not_before: datetime | None = None
+    purge_is_early: bool = False
     purge_at_once: bool = False
     is_set_aside: bool = False
 

@@ -23,6 +23,15 @@ class KnownMembers:
         drift = observation.drift
         if drift.strays:
             names = [display_path(path) for path in drift.stray_examples]
+            inner = _nested_around(candidate, drift.stray_examples)
+            if inner:
+                return Evidence(
+                    guard=self.name,
+                    verdict=Verdict.BLOCKED,
+                    reason=f"{inner} lies inside, an artifact of its own: it would go as well ({first_of(names)})",
+                    facts=(("strays", str(drift.strays)), ("nested", inner)),
+                    remedy=f"reclaim {inner} first, or move it out",
+                )
             return Evidence(
                 guard=self.name,
                 verdict=Verdict.BLOCKED,
@@ -44,3 +53,14 @@ class KnownMembers:
             reason=reason,
             remedy="make the folder readable, or run the same command with sudo",
         )
+
+
+def _nested_around(candidate: Candidate, strays: tuple[bytes, ...]) -> str:
+    """Return the artifact inside to which the first of the files belongs, "" when none does."""
+    found = (
+        name
+        for path in strays
+        for name, relative in candidate.nested
+        if path == relative or path.startswith(relative + b"/")
+    )
+    return next(found, "")

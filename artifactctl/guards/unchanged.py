@@ -43,7 +43,7 @@ class Unchanged:
                 verdict=Verdict.BLOCKED,
                 reason=f"something below changed since the plan; the newest change is in {_where(tree.changed_path)}",
                 facts=(("planned", planned), ("found", tree.fingerprint)),
-                remedy="plan again; somebody is working there",
+                remedy=_remedy(candidate),
             )
         return Evidence(
             guard=self.name,
@@ -59,3 +59,13 @@ def _names(paths: tuple[bytes, ...]) -> str:
 
 def _where(path: bytes) -> str:
     return display_path(path) if path else "the top folder"
+
+
+def _remedy(candidate: Candidate) -> str:
+    if not candidate.is_set_aside:
+        return "plan again; somebody is working there"
+    name = candidate.artifact.name
+    return (
+        f"`artifactctl quarantine restore {name}` puts it back, then look at it and reclaim it again (a crash amid the "
+        "purge of something that shares files with it looks like this as well)"
+    )

@@ -16,7 +16,7 @@ from artifactctl.hosts.ssh.coreutils import CoreutilsHost
 from artifactctl.hosts.ssh.destination import resolve
 from artifactctl.hosts.ssh.failures import PythonMissing
 from artifactctl.hosts.ssh.host_keys import HostKey
-from artifactctl.hosts.ssh.pinning import Pin, given_pin, known_pin, stored_pin
+from artifactctl.hosts.ssh.pinning import Pin, given_pin, heeding_revocations, known_pin, stored_pin
 from artifactctl.hosts.ssh.python import start_python
 
 AskPassphrase = Callable[[str], str]
@@ -62,9 +62,12 @@ def _host_on(connection: Connection, known: KnownHost) -> Host:
 def reach(
     known: KnownHost, *, environment: Mapping[str, str], ask_passphrase: AskPassphrase | None = None
 ) -> Connection:
-    """Return a connection to a machine of the catalog, which has shown the key that is kept there."""
+    """Return a connection to a machine of the catalog, which has shown the key that is kept there.
+
+    A key that known_hosts marks as revoked since is not believed any more; nothing else there counts.
+    """
     destination = resolve(parse_address(known.address), environment=environment)
-    pin = stored_pin(known.host_key, name=known.name)
+    pin = heeding_revocations(stored_pin(known.host_key, name=known.name), destination)
     return open_connection(destination, pin, environment=environment, ask_passphrase=ask_passphrase)
 
 
@@ -86,4 +89,6 @@ def reach_new(
         pin = Pin(said_by="a person", keys=(accepted,))
     else:
         pin = given_pin(fingerprint) if fingerprint else known_pin(destination)
-    return open_connection(destination, pin, environment=environment, ask_passphrase=ask_passphrase)
+    return open_connection(
+        destination, heeding_revocations(pin, destination), environment=environment, ask_passphrase=ask_passphrase
+    )

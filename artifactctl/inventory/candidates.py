@@ -1,6 +1,6 @@
 """Gathering what the catalog says about one replica that somebody would like to remove."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -93,16 +93,14 @@ def candidate_for(
 ) -> Candidate:
     """Return the candidate as the catalog shows it in this transaction."""
     root_id, relative = replica.root.root_id, replica.relative
-    around = (
-        artifact,
-        *reading.artifacts_above(root_id, relative),
-        *reading.artifacts_below(root_id, relative),
-    )
+    below = reading.artifacts_below(root_id, relative)
+    around = (artifact, *reading.artifacts_above(root_id, relative), *below)
     ids = tuple({item.artifact_id for item in around})
     rule = ruling.rule
     archives = [copy for copy in reading.archives(artifact_ids=(artifact.artifact_id,)) if copy.is_verified]
     doubts = [fresh.archive_doubts[copy.archive_id] for copy in archives if copy.archive_id in fresh.archive_doubts]
     statement = trust.statements.get(root_id)
+    not_before = _purge_not_before(choice, statement)
     return Candidate(
         artifact=artifact,
         replica=replica,
@@ -122,6 +120,7 @@ def candidate_for(
         archives=tuple(copy for copy in archives if copy.archive_id in fresh.archives),
         archive_doubt=doubts[0] if doubts else "",
         hashed_first=_hashed_first(reading, replica),
+        nested=tuple(_nested_in(replica, below)),
         doubted_copies=fresh.doubted(r for r in artifact.replicas if r.replica_id != replica.replica_id),
         rebuilt_from_this=removed_children_of(reading, artifact, fresh=fresh),
         required_successor=None if choice.named else ruling.required_successor,
@@ -131,10 +130,19 @@ def candidate_for(
         root_untold=trust.untold,
         clock_trusted=trust.clock,
         statement=statement,
-        purge_not_before=_purge_not_before(choice, statement, trust, now=now),
+        purge_not_before=not_before,
+        purge_is_early=not_before is not None and (now < not_before or not trust.clock),
         purge_at_once=choice.purge_at_once,
         is_set_aside=choice.set_aside_at is not None,
     )
+
+
+def _nested_in(replica: Replica, below: Sequence[Artifact]) -> Iterator[tuple[str, bytes]]:
+    """Yield the name and the place inside of each artifact of its own that lies in the replica."""
+    for artifact in below:
+        for other in artifact.replicas:
+            if other.root.root_id == replica.root.root_id and other.relative.startswith(replica.relative + b"/"):
+                yield artifact.name, other.relative[len(replica.relative) + 1 :]
 
 
 def _hashed_first(reading: Reading, replica: Replica) -> datetime | None:
@@ -146,12 +154,11 @@ def _hashed_first(reading: Reading, replica: Replica) -> datetime | None:
     return min((each.verified_at for each in done if each.verified_at >= listed_at), default=None)
 
 
-def _purge_not_before(choice: Choice, statement: Statement | None, trust: Trust, *, now: datetime) -> datetime | None:
-    """Return until when a purge may not rest on what was stated, None when that is past, or nothing is purged."""
+def _purge_not_before(choice: Choice, statement: Statement | None) -> datetime | None:
+    """Return until when a purge may not rest on what was stated, None where nothing was, or nothing is purged."""
     if choice.set_aside_at is None or statement is None:
         return None
-    earliest = max(choice.set_aside_at, statement.stated_at or choice.set_aside_at) + MINIMUM_GRACE
-    return earliest if now < earliest or not trust.clock else None
+    return max(choice.set_aside_at, statement.stated_at or choice.set_aside_at) + MINIMUM_GRACE
 
 
 def _holds_told_by_the_root(replica: Replica, trust: Trust) -> tuple[Hold, ...]:

@@ -55,6 +55,8 @@ def add_machine(
         before = reading.host(name)
     if before is not None and not before.address:
         raise NameTaken(f"{name} is the machine that the catalog was made on", remedy="give this one another name")
+    if before is None and name == acting.host:  # events name machines, and `HOST:PATH` would mean the other one
+        raise NameTaken(f"{name} is what this machine is called", remedy="give the other one another name")
     connection, said_by = _first_contact(address, fingerprint=fingerprint, way=way)
     try:
         facts = ask_facts(connection, sudo=uses_sudo)

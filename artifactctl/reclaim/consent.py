@@ -57,13 +57,13 @@ def check_limits(workplace: Workplace, plan: ReclaimPlan, left: Sequence[int]) -
     """Raise `CapExceeded` when the steps `left` go over a limit now, `ApprovalMissing` when somebody must agree."""
     with workplace.catalog.reading() as reading:
         past = past_of(reading, now=workplace.clock(), without=plan.digest)
-        over = [cap for cap in caps_on(_loads(plan, left), workplace.policy.limits, past) if cap.exceeded]
+        over = [cap for cap in caps_on(loads_of(plan, left), workplace.policy.limits, past) if cap.exceeded]
         if over:
             raise CapExceeded(
                 f"plan {plan.digest[:12]} is refused as a whole: " + "; ".join(map(spell_exceeded, over)),
                 remedy="reclaim fewer at once, or on another day where the limit is one of a day",
             )
-        everything = taken_by(_loads(plan, range(len(plan.steps))))
+        everything = taken_by(loads_of(plan, range(len(plan.steps))))
         reasons = why_approval(everything, workplace.policy.limits, past.last_runs)
         if reasons and approval_by_another(reading, plan) is None:
             raise ApprovalMissing(plan, reasons, able=able_to_approve(reading, plan))
@@ -100,7 +100,8 @@ def approval_by_another(reading: Reading, plan: ReclaimPlan) -> Approval | None:
     )
 
 
-def _loads(plan: ReclaimPlan, indexes: Sequence[int]) -> list[Load]:
+def loads_of(plan: ReclaimPlan, indexes: Sequence[int]) -> list[Load]:
+    """Return what those steps of the plan take."""
     return [
         Load(artifact_id=step.artifact_id, kind=step.kind, allocated_bytes=step.allocated_bytes)
         for step in (plan.steps[index] for index in indexes)

@@ -2,7 +2,7 @@
 
 1. Observe afresh, run all guards.            A plan is only as good as the last look.
 2. Write the manifest, journal the intent.    I1: nothing goes without a durable record.
-3. Mark `quarantining` in the transaction that runs the guards again.   A lease or hold cannot slip in between.
+3. Mark `quarantining` in the transaction that runs the guards again.   No lease, hold or other run can slip in between.
 4. Rename into quarantine.                    A crash here leaves a path that recovery finds.
 5. fsync both parents (inside `set_aside`).   The journal never runs ahead of the disk.
 6. Look again, now that no new opener can come by the old path; anything: put it back.
@@ -29,6 +29,7 @@ from artifactctl.inventory.candidates import Choice, candidate_for
 from artifactctl.inventory.kinship import Freshness
 from artifactctl.inventory.machines import roots_here
 from artifactctl.inventory.rulings import Ruling, Rulings, ruling_on
+from artifactctl.reclaim.as_it_begins import limits_as_it_begins
 from artifactctl.reclaim.second_look import second_look
 from artifactctl.reclaim.survey import links_to, look, target_of, with_links
 from artifactctl.reclaim.used_steps import step_was_abandoned
@@ -190,11 +191,15 @@ class StepExecution:
     def _judge_and_mark(
         self, artifact: Artifact, replica: Replica, seen: Observation, fresh: Freshness
     ) -> tuple[Evidence, ...]:
-        """Run the guards on what the catalog says in this transaction, and mark `quarantining` when all are clear."""
+        """Run the guards on what the catalog says in this transaction, and mark `quarantining` when all are clear.
+
+        The limits are asked as well: another run that began since may have used what was left of the day's.
+        """
         with self._work.catalog.writing(self._work.actor, self._work.clock()) as writing:
             current = writing.artifact_by_id(artifact.artifact_id) or artifact
             present = next(r for r in current.replicas if r.replica_id == replica.replica_id)
-            evidence = self._judge(writing, current, present, seen, fresh)
+            limits = limits_as_it_begins(self._work, writing, self._plan)
+            evidence = (*self._judge(writing, current, present, seen, fresh), limits)
             if may_remove(evidence):
                 self._mark(writing, artifact, replica, evidence)
         return evidence

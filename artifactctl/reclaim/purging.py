@@ -95,7 +95,8 @@ def finish_purge(
 ) -> StepResult:
     """Unlink what is left of a purge that has begun, then write the tombstone; recovery enters here.
 
-    `expected_freed_bytes` is what the last look before it came to; without one the plan's prediction stands.
+    `expected_freed_bytes` is what the last look before it came to. Without one, after a crash, it is what was unlinked
+    now by its last name: what was predicted came free in part before, or not at all where another name is left.
     """
     try:
         result = workplace.host.purge(
@@ -114,7 +115,7 @@ def finish_purge(
         writing.change_state(item.replica.replica_id, expected={ReplicaState.PURGING}, to=ReplicaState.GONE)
         writing.update_operation(item.operation.operation_id, state=JournalEvent.PURGED)
         _record(writing, workplace, item, AuditAction.PURGE_DONE, reason, evidence)
-    expected = item.operation.expected_freed_bytes if expected_freed_bytes is None else expected_freed_bytes
+    expected = result.removed_bytes if expected_freed_bytes is None else expected_freed_bytes
     return _ended(item, StepOutcome.PURGED, evidence=evidence, expected_freed_bytes=expected)
 
 

@@ -9,6 +9,7 @@ from artifactctl.domain.errors import HostRefused
 from artifactctl.domain.ledger import KnownHost
 from artifactctl.hosts.connecting import connect
 from artifactctl.hosts.remote import RemoteHost
+from artifactctl.hosts.ssh.failures import HostKeyRefused
 from tests.bench.machines import DATA
 from tests.bench.volumes import FilesystemKind
 
@@ -87,3 +88,11 @@ def test_without_python_it_can_only_be_measured(machines, ssh):
     with pytest.raises(HostRefused, match="no Python"):
         host.walk(bytes(DATA))
     host.close()
+
+
+def test_a_key_that_was_revoked_by_hand_since_the_machine_was_added_is_refused(machine, ssh):
+    with ssh.known_hosts.open("a") as file:
+        file.write(f"@revoked * {machine.public_key()}\n")
+
+    with pytest.raises(HostKeyRefused, match="known_hosts marks as revoked"):
+        connect(known(machine), environment=ssh.environment)

@@ -3,6 +3,7 @@
 import sys
 from dataclasses import replace
 from datetime import timedelta
+from socket import gethostname
 
 import pexpect
 import pytest
@@ -338,3 +339,11 @@ def test_nothing_of_the_connection_is_said_on_stderr_but_the_error(run, machine)
     assert refused.stdout == ""
     assert [line.split(":")[0] for line in refused.stderr.splitlines()] == ["error", "hint"]
     assert refused.code == 1
+
+
+def test_a_machine_is_not_called_as_this_one_is(run, machine):
+    refused = run("host", "add", gethostname(), machine.address())
+
+    assert refused.code == 4
+    assert f"{gethostname()} is what this machine is called" in refused.stderr
+    assert others(run) == set()

@@ -80,7 +80,7 @@ def check(wiring: Wiring, name: str) -> None:
         raise SystemExit(ExitCode.CHECK_FAILED)
 
 
-@host.command("forget")
+@host.command("forget", changes=always)
 @click.argument("name", type=HOST)
 @pass_wiring
 def forget(wiring: Wiring, name: str) -> None:

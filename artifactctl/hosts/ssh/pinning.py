@@ -1,6 +1,6 @@
 """Which key a machine must show, and who said so."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from artifactctl.domain.text import printable
 from artifactctl.hosts.ssh.destination import Destination
@@ -62,6 +62,11 @@ def known_pin(destination: Destination) -> Pin:
     """Return what known_hosts files pin for the machine, a pin without keys when they don't."""
     pins = _pins(destination)
     return Pin(said_by="known_hosts", keys=_usable(pins), revoked=pins.revoked)
+
+
+def heeding_revocations(pin: Pin, destination: Destination) -> Pin:
+    """Return the pin, whoever gave it, without the keys that known_hosts files mark as revoked by now."""
+    return replace(pin, revoked=(*pin.revoked, *_pins(destination).revoked))
 
 
 def unknown(destination: Destination, offered: HostKey) -> HostKeyUnknown:
