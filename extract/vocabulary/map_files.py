@@ -43,7 +43,7 @@ def read_map(place: Path) -> DraftMap:
     try:
         tensors = _tensors(place)
         if tensors.keys() < {"t2d", "d2t"}:
-            raise BrokenMap(f"it has only {', '.join(sorted(tensors)) or 'neither t2d nor d2t'}")
+            raise BrokenMap(f"it has {next(iter(tensors))} alone" if tensors else "it has neither t2d nor d2t")
         return DraftMap.of_tensors(tensors["d2t"], tensors["t2d"])
     except (BrokenMap, pickle.UnpicklingError, RuntimeError, EOFError, ValueError) as error:
         raise UsageError(
