@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from artifactctl.api.vocab_maps import BrokenMap
 from artifactctl.domain.errors import UsageError
-from extract.vocabulary.draft_map import BrokenMap, DraftMap, choose_draft
+from extract.vocabulary.draft_map import DraftMap, choose_draft
 
 COUNTS = st.dictionaries(st.integers(0, 39), st.integers(1, 5), min_size=1).map(Counter)
 

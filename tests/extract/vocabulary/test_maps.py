@@ -74,11 +74,11 @@ def test_a_map_counts_only_what_is_learned_and_a_second_run_finds_it(stages: Sta
 @pytest.mark.parametrize(
     ("write", "said"),
     [
-        (lambda folder: torch.save(T2D, folder / "t2d.pt"), "it has t2d alone"),
+        (lambda folder: torch.save(T2D, folder / "t2d.pt"), "it lacks t2d or d2t"),
         (lambda folder: [as_two_files(folder), torch.save(D2T + 1, folder / "d2t.pt")], "name different tokens"),
-        (lambda folder: [as_two_files(folder), torch.save(D2T.float(), folder / "d2t.pt")], "d2t is float32"),
+        (lambda folder: [as_two_files(folder), torch.save(D2T.float(), folder / "d2t.pt")], "d2t is FloatStorage"),
         (lambda folder: [as_two_files(folder), (folder / "d2t.pt").write_bytes(b"no torch file")], "is no vocabulary"),
-        (lambda folder: None, "it has neither t2d nor d2t"),
+        (lambda folder: None, "it lacks t2d or d2t"),
     ],
     ids=["half a map", "contradiction", "another type", "no torch file", "nothing"],
 )
