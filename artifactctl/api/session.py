@@ -15,6 +15,7 @@ from artifactctl.domain.artifacts import Artifact, ArtifactKind, ReplicaState, R
 from artifactctl.domain.errors import UsageError
 
 if TYPE_CHECKING:
+    from artifactctl.api.copies import CopyHere
     from artifactctl.catalog import Catalog
     from artifactctl.hosts.protocol import Host
     from artifactctl.inventory.acting import Acting
@@ -162,6 +163,12 @@ class Session:
         from artifactctl.inventory.reserving import release_reservation
 
         release_reservation(self._catalog, reservation.reservation_id, acting=self._acting())
+
+    def copy_here(self, artifact: Artifact) -> "CopyHere":
+        """Return where a living copy lies on this machine and the files it consists of; Refused when none does."""
+        from artifactctl.api.copies import copy_here
+
+        return copy_here(self._catalog, self._host, artifact)
 
     def lease(self, names: Sequence[str], *, until: datetime, renew_every: timedelta | None = None) -> HeldLease:
         """Have the artifacts kept while this program uses them, at most until then; all of them or none.

@@ -8,6 +8,7 @@ from artifactctl.archiving.source import Source, examine, require_unchanged
 from artifactctl.archiving.work import ArchivingWork
 from artifactctl.domain.artifacts import Artifact, Replica, Root, VerifyLevel
 from artifactctl.domain.audit import JsonValue
+from artifactctl.domain.roles import Act
 from artifactctl.inventory.targets import Target
 from artifactctl.report.archive import CopyMade, origin_of
 
@@ -17,6 +18,7 @@ def archive_to_root(work: ArchivingWork, artifact: Artifact, replica: Replica, d
 
     What an earlier run of the same copy left is gone on with when the source is still the same.
     """
+    require_role(work, artifact)
     require_free(work, artifact, replica, destination)
     source = examine(work, artifact, replica)
     begun = begun_before(work, source, destination)
@@ -34,8 +36,8 @@ def archive_to_root(work: ArchivingWork, artifact: Artifact, replica: Replica, d
             _record_what_was_read(work, source)
     return CopyMade(
         name=artifact.name,
-        source=source.target.absolute,
-        destination=destination.absolute,
+        source=work.place(replica.root, replica.relative),
+        destination=work.place(destination.root, destination.relative),
         size_bytes=source.size_bytes,
         sent_bytes=copied.sent_bytes,
         files=len(source.files),
@@ -50,6 +52,11 @@ def _record_what_was_read(work: ArchivingWork, source: Source) -> None:
     """Note that the original has the digests its copy has: then no clock decides whether it changed since."""
     with work.catalog.writing(work.actor, work.clock()) as writing:
         writing.set_verified(source.replica.replica_id, VerifyLevel.DIGESTS, source.fingerprint, ok=True)
+
+
+def require_role(work: ArchivingWork, artifact: Artifact) -> None:
+    """Refuse, audited, who may make no copies, before anything is written or any byte is read."""
+    work.catalog.require(Act.COPY, work.actor, work.clock(), about=artifact.name)
 
 
 def hosts_between(work: ArchivingWork, replica: Replica, root: Root | None) -> dict[str, JsonValue]:

@@ -1,8 +1,10 @@
 """What the catalog says of a machine that goes away: what lies there, where else it is, how fast bytes left it."""
 
 from datetime import datetime
+from urllib.parse import urlsplit
 
 from artifactctl import audit
+from artifactctl.archiving.destination import is_url
 from artifactctl.capacity.leaving import (
     ASSUMED_BYTES_A_SECOND,
     Basis,
@@ -12,12 +14,17 @@ from artifactctl.capacity.leaving import (
     plan_leaving,
 )
 from artifactctl.catalog import Reading, UnknownObject
+from artifactctl.domain.archives import ArchiveCopy
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState
 from artifactctl.domain.audit import AuditAction
+from artifactctl.domain.errors import UsageError
 from artifactctl.domain.identity import HostIdentity
 from artifactctl.domain.ingredients import INPUT_ROLES, names_its_ingredients
 from artifactctl.domain.ledger import KnownHost
+from artifactctl.inventory.kinship import counts
+from artifactctl.inventory.machine_choice import machine_of_root
 from artifactctl.inventory.machines import known_machine
+from artifactctl.inventory.places import Here, place_of
 
 SECONDS_AN_HOUR = 3600
 ARCHIVES_ASKED = 5
@@ -33,10 +40,10 @@ def leaving_plan(
     elsewhere = frozenset(
         artifact.name
         for artifact in artifacts
-        if any(r.state is ReplicaState.LIVE and r.root.host_id != machine.host_id for r in artifact.replicas)
-        or any(copy.is_verified for copy in reading.archives(artifact_ids=(artifact.artifact_id,)))
+        if any(counts(r) and r.root.host_id != machine.host_id for r in artifact.replicas)
+        or any(_lies_elsewhere(copy) for copy in reading.archives(artifact_ids=(artifact.artifact_id,)))
     )
-    hosts = {known.host_id: known.name for known in reading.hosts()}
+    hosts = {known.host_id: known.name for known in reading.hosts_ever()}
     belongings = [_belonging(reading, artifact, machine, hosts) for artifact in here]
     rate = _rate(reading, machine, given_bytes_a_second)
     return plan_leaving(machine.name, belongings, elsewhere=elsewhere, rate=rate, by=by, now=now)
@@ -90,15 +97,43 @@ def _copies_elsewhere(
     archives = (
         f"at {copy.url}"
         for copy in reading.archives(artifact_ids=(artifact.artifact_id,))
-        if copy.is_verified and copy.source_fingerprint in here
+        if _lies_elsewhere(copy) and copy.source_fingerprint in here
     )
     return (*copies, *archives)
+
+
+def _lies_elsewhere(copy: ArchiveCopy) -> bool:
+    """Whether a verified copy is surely on no machine of ours: nobody recorded on which one a `file://` was typed."""
+    return copy.is_verified and urlsplit(copy.url).scheme != "file"
+
+
+def destinations(reading: Reading, machine: KnownHost) -> tuple[tuple[str, str], ...]:
+    """Return (root, its machine) of everything that can be saved to: roots on other machines that may be written to."""
+    hosts = {known.host_id: known.name for known in reading.hosts()}
+    roots = (root for root in reading.roots() if root.is_marked and root.host_id != machine.host_id)
+    return tuple((root.name, hosts[root.host_id]) for root in roots)
+
+
+def require_elsewhere(reading: Reading, machine: KnownHost, word: str, *, here: Here) -> None:
+    """UsageError when what `--to` names lies on the very machine that goes away."""
+    if is_url(word):
+        stays = urlsplit(word).scheme == "file" and here.is_machine(machine)
+    else:
+        root = reading.root(word)
+        at = place_of(reading, word, here=here).machine if root is None else machine_of_root(reading, root, here=here)
+        stays = here.is_machine(machine) if at is None else at.host_id == machine.host_id
+    if stays:
+        others = ", ".join(f"--to {name} ({host})" for name, host in destinations(reading, machine))
+        raise UsageError(
+            f"{word} lies on {machine.name} itself, which goes away",
+            remedy=f"name one that stays: {others or '--to s3://bucket/prefix'}",
+        )
 
 
 def _is_verified(replica: Replica) -> bool:
     """Whether the last verification was of what was last seen there."""
     proven = replica.verified_fingerprint != "" and replica.verified_fingerprint == replica.fingerprint
-    return replica.state is ReplicaState.LIVE and replica.verified_level is not None and proven
+    return counts(replica) and replica.verified_level is not None and proven
 
 
 def _inputs(reading: Reading, artifact: Artifact) -> tuple[str, ...] | None:

@@ -52,11 +52,12 @@ def take_away(work: ArchivingWork, root: Root, record: CopyRecord) -> None:
     note = record.note
     if note is None:
         return
+    acting = work.acting_on(root)
     with work.catalog.writing(work.actor, work.clock()) as writing:
         replica = archiving_replica(writing, root, note)
         if replica is not None:
             writing.change_state(replica.replica_id, expected={ReplicaState.ARCHIVING}, to=ReplicaState.GONE)
-            entry = work.acting().entry(AuditAction.ARCHIVE_ABANDON, artifact=note.name, path=note.target.absolute)
+            entry = acting.entry(AuditAction.ARCHIVE_ABANDON, artifact=note.name, path=note.target.absolute)
             audit.append(writing.connection, entry)
 
 
@@ -73,7 +74,6 @@ def archiving_replica(reading: Reading, root: Root, note: CopyNote) -> Replica |
 def begin(work: ArchivingWork, origin: Origin, destination: Target) -> str:
     """Begin a copy at the destination, durably there and then in the catalog; returns its operation."""
     operation = work.new_operation()
-    acting = work.acting()
     note = CopyNote(
         operation=operation,
         target=ManagedPath(root=destination.root.path, relative=destination.relative),
@@ -82,7 +82,7 @@ def begin(work: ArchivingWork, origin: Origin, destination: Target) -> str:
         fingerprint=origin.fingerprint,
         catalog_id=work.catalog.lineage_id,
         actor=work.actor,
-        at=acting.now,
+        at=work.clock(),
     )
     work.host_of(destination.root).begin_copy(destination.root, note, origin.entries)
     _mark_archiving(work, origin, destination, operation)
@@ -91,7 +91,7 @@ def begin(work: ArchivingWork, origin: Origin, destination: Target) -> str:
 
 def _mark_archiving(work: ArchivingWork, origin: Origin, destination: Target, operation: str) -> None:
     """Let the catalog know of the copy, as one that counts for nothing yet."""
-    acting = work.acting()
+    acting = work.acting_on(destination.root)
     with work.catalog.writing(work.actor, acting.now) as writing:
         artifact = writing.artifact_by_id(origin.artifact.artifact_id) or origin.artifact
         place = (destination.root.root_id, destination.relative, ReplicaState.ARCHIVING)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from artifactctl.archiving.uploading import folder_of
+from artifactctl.archiving.store_copies import folder_of
 from artifactctl.domain.archives import ArchiveCopy
 from artifactctl.domain.errors import ArtifactctlError
 from artifactctl.stores.fingerprints import fingerprint_now

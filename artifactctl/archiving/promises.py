@@ -1,5 +1,6 @@
 """What is promised while a copy runs: the source stays, and the destination keeps the room."""
 
+import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from artifactctl.archiving.source import Origin
 from artifactctl.archiving.work import ArchivingWork
 from artifactctl.domain.artifacts import Reservation, Root
 from artifactctl.inventory.leasing import RENEW_EVERY, LeaseSet, release_leases, renew_leases, take_leases
-from artifactctl.inventory.process_identity import this_process
+from artifactctl.inventory.process_identity import identify_process
 from artifactctl.inventory.reserving import Promise, fill_reservation, release_reservation, reserve
 
 SLOWEST_BYTES_A_SECOND = 20_000_000
@@ -60,8 +61,8 @@ def kept_while_copying(
             now = work.elapsed_clock()
             yield Kept(work=work, leases=leases, reservation=reservation, renewed=now, filled=now)
         finally:
-            if reservation is not None:
-                release_reservation(work.catalog, reservation.reservation_id, acting=work.acting())
+            if root is not None and reservation is not None:
+                release_reservation(work.catalog, reservation.reservation_id, acting=work.acting_on(root))
     finally:
         if leased:
             release_leases(work.catalog, leases, acting=work.acting())
@@ -72,14 +73,14 @@ def _lease(work: ArchivingWork, origin: Origin) -> LeaseSet:
         work.catalog,
         (origin.artifact,),
         owner=secrets.token_hex(16),
-        holder=this_process(work.host.identify()),
+        holder=identify_process(os.getpid(), work.identity()),
         command=f"artifactctl archive {origin.artifact.name}",
         acting=work.acting(),
     )
 
 
 def _reserve(work: ArchivingWork, origin: Origin, root: Root, size_bytes: int) -> Reservation:
-    host, acting = work.host_of(root), work.acting()
+    host, acting = work.host_of(root), work.acting_on(root)
     slowest = min(work.bandwidth_bytes or SLOWEST_BYTES_A_SECOND, SLOWEST_BYTES_A_SECOND)
     promise = Promise(
         path=root.path,

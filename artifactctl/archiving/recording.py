@@ -61,7 +61,7 @@ def _record(
     digests: Mapping[bytes, bytes],
     facts: Mapping[str, JsonValue],
 ) -> Replica:
-    acting = work.acting()
+    acting = work.acting_on(root)
     with work.catalog.writing(work.actor, acting.now) as writing:
         artifact = writing.artifact(name)
         copies = artifact.replicas if artifact is not None else ()

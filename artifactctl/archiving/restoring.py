@@ -4,26 +4,24 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from artifactctl.archiving.archive import archive_to_root
+from artifactctl.archiving.archive import archive_to_root, require_role
 from artifactctl.archiving.destination import require_free
 from artifactctl.archiving.failures import NotTheSameBytes, UnfitDestination
 from artifactctl.archiving.making import begin, begun_before, fill, put_in_place
 from artifactctl.archiving.manifests import MANIFEST, Manifest, decoded
 from artifactctl.archiving.pieces import PIECE_BYTES, Pieces
 from artifactctl.archiving.promises import kept_while_copying
-from artifactctl.archiving.source import Origin, target_of
-from artifactctl.archiving.uploading import folder_of
+from artifactctl.archiving.source import Origin, source_of
+from artifactctl.archiving.store_copies import folder_of
 from artifactctl.archiving.work import ArchivingWork
-from artifactctl.catalog import Reading
 from artifactctl.domain.archives import ArchiveCopy
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, Root
 from artifactctl.domain.audit import JsonValue
 from artifactctl.domain.errors import Refused
-from artifactctl.domain.text import display_path
 from artifactctl.hosts.copies import CopyEntry
 from artifactctl.inventory.machines import roots_here
 from artifactctl.inventory.targets import Target
-from artifactctl.report.archive import CopyMade, origin_of
+from artifactctl.report.archive import CopyMade, CopyPlace, origin_of
 from artifactctl.stores.codecs import CODECS
 from artifactctl.stores.store import ObjectStore
 
@@ -43,32 +41,56 @@ class Restorable:
     archive: ArchiveCopy | None
 
 
-def restorable(reading: Reading, artifact: Artifact, *, machine_roots: tuple[Root, ...]) -> Restorable:
-    """Return from where the artifact can be brought back; NothingToRestore when it cannot."""
-    here = {root.root_id for root in machine_roots}
-    live = [r for r in artifact.replicas if r.state is ReplicaState.LIVE and r.root.root_id in here]
-    archives = [copy for copy in reading.archives(artifact_ids=(artifact.artifact_id,)) if copy.is_verified]
-    if not live and not archives:
+def restorable(work: ArchivingWork, artifact: Artifact, *, towards: Root) -> Restorable:
+    """Return from where the artifact can be brought to a root; NothingToRestore when it cannot."""
+    with work.catalog.reading() as reading:
+        archives = [copy for copy in reading.archives(artifact_ids=(artifact.artifact_id,)) if copy.is_verified]
+    archive = archives[-1] if archives else None
+    if any(r.state is ReplicaState.LIVE for r in artifact.replicas):
+        replica: Replica | None = source_of(work, artifact, towards=towards)
+        return Restorable(artifact=artifact, replica=replica, archive=archive)
+    if archive is None:
         raise NothingToRestore(
             f"no verified copy of {artifact.name} is anywhere that it could be brought back from",
             remedy=f"`artifactctl show {artifact.name}` shows its copies; what lies in quarantine is restored there",
         )
-    return Restorable(artifact=artifact, replica=live[0] if live else None, archive=archives[-1] if archives else None)
+    return Restorable(artifact=artifact, replica=None, archive=archive)
+
+
+def destination_of(work: ArchivingWork, artifact: Artifact, meant: Target | None) -> Target:
+    """Return where an artifact is brought back to: the place that was said, below a root that was said the old path."""
+    if meant is None:
+        return old_place(work, artifact)
+    if meant.relative:
+        return meant
+    ever = [r for r in artifact.replicas if _was_whole(r)]
+    left = [r for r in ever if r.state in _LEFT_ITS_PLACE]
+    return Target(root=meant.root, relative=(left or ever)[-1].relative)
 
 
 def old_place(work: ArchivingWork, artifact: Artifact) -> Target:
-    """Return where the artifact last was on this machine and is no more; UnfitDestination when it is where it was."""
+    """Return where the artifact last was and is no more: on this machine, where it never was here on the only other.
+
+    UnfitDestination when it is where it was, or was on several machines.
+    """
     with work.catalog.reading() as reading:
-        here = {root.root_id for root in roots_here(reading, work.host.identify())}
-    places = [r for r in artifact.replicas if r.root.root_id in here]
+        here = {root.root_id for root in roots_here(reading, work.identity())}
+    ever = [r for r in artifact.replicas if _was_whole(r)]
+    places = [r for r in ever if r.root.root_id in here] or ever
     taken = {(r.root.root_id, r.relative) for r in places if r.state not in _LEFT_ITS_PLACE}
     left = [r for r in places if r.state in _LEFT_ITS_PLACE and (r.root.root_id, r.relative) not in taken]
+    if len({r.root.host_id for r in left}) > 1:
+        roots = dict.fromkeys(r.root.name for r in left)
+        raise UnfitDestination(
+            f"{artifact.name} was on several machines, in the roots {', '.join(roots)}",
+            remedy=f"say where it should go: --to {next(iter(roots))}",
+        )
     if left:
         return Target(root=left[-1].root, relative=left[-1].relative)
     live = next((r for r in places if r.state is ReplicaState.LIVE), None)
     if live is not None:
         raise UnfitDestination(
-            f"{artifact.name} lies at {display_path(target_of(live).absolute)}: there is nothing to bring back",
+            f"{artifact.name} lies at {work.place(live.root, live.relative).text}: there is nothing to bring back",
             remedy=f"to have it at another place as well: `artifactctl unarchive {artifact.name} --to PATH`",
         )
     if taken:
@@ -76,7 +98,12 @@ def old_place(work: ArchivingWork, artifact: Artifact) -> Target:
             f"{artifact.name} is set aside or being moved: its old place is still its own",
             remedy=f"artifactctl quarantine restore {artifact.name}",
         )
-    raise UnfitDestination(f"{artifact.name} was never on this machine", remedy="say where it should go: --to PATH")
+    raise UnfitDestination(f"{artifact.name} was never in a root", remedy="say where it should go: --to ROOT")
+
+
+def _was_whole(replica: Replica) -> bool:
+    """Whether it ever was more than a copy that was given up before it was complete."""
+    return replica.fingerprint != ""
 
 
 def restore(work: ArchivingWork, origin: Restorable, destination: Target) -> CopyMade:
@@ -89,6 +116,7 @@ def restore(work: ArchivingWork, origin: Restorable, destination: Target) -> Cop
 
 
 def _download(work: ArchivingWork, artifact: Artifact, archive: ArchiveCopy, destination: Target) -> CopyMade:
+    require_role(work, artifact)
     store = ObjectStore(archive.url)
     folder = folder_of(artifact.name, archive.archive_id, work.catalog.lineage_id)
     require_free(work, artifact, None, destination)
@@ -108,8 +136,8 @@ def _download(work: ArchivingWork, artifact: Artifact, archive: ArchiveCopy, des
             put_in_place(work, origin, destination, operation, copied, facts=facts)
     return CopyMade(
         name=artifact.name,
-        source=shown.encode(),
-        destination=destination.absolute,
+        source=CopyPlace(path=shown.encode()),
+        destination=work.place(destination.root, destination.relative),
         size_bytes=origin.size_bytes,
         sent_bytes=copied.sent_bytes,
         files=len(origin.files),

@@ -9,15 +9,13 @@ from artifactctl.archiving.work import ArchivingWork
 from artifactctl.catalog import Reading
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, Root
 from artifactctl.domain.contents import ContentLook
-from artifactctl.domain.errors import Refused
+from artifactctl.domain.errors import HostFailure, Refused
 from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.members import compare_members
 from artifactctl.domain.observation import MemberDrift
 from artifactctl.domain.text import display_path
 from artifactctl.hosts.copies import CopyEntry
-from artifactctl.hosts.protocol import Host
-from artifactctl.inventory.machines import roots_here
-from artifactctl.inventory.targets import require_recorded_volume
+from artifactctl.inventory.targets import Target, require_recorded_volume
 from artifactctl.inventory.writers import who_may_write
 
 
@@ -77,21 +75,34 @@ def target_of(replica: Replica) -> ManagedPath:
 
 
 def source_of(
-    reading: Reading, artifact: Artifact, host: Host, *, at: bytes = b"", not_in: Root | None = None
+    work: ArchivingWork, artifact: Artifact, *, at: Target | None = None, towards: Root | None = None
 ) -> Replica:
-    """Return the live copy to read: that at the path that was typed, else the oldest, if possible in another root.
+    """Return the live copy to read: that at the place that was typed, else one whose machine answers.
 
-    Refused when none is on this machine.
+    One outside of the root that it goes to comes first, then one on the machine that it goes to, then the oldest.
+    Refused when none is live.
     """
-    here = {root.root_id for root in roots_here(reading, host.identify())}
-    live = [r for r in artifact.replicas if r.state is ReplicaState.LIVE and r.root.root_id in here]
+    live = [r for r in artifact.replicas if r.state is ReplicaState.LIVE]
     if not live:
         states = ", ".join(sorted({r.state.value for r in artifact.replicas})) or "nowhere"
         raise Refused(
-            f"{artifact.name} has no live copy on this machine that could be read: it is {states}",
+            f"{artifact.name} has no live copy that could be read: it is {states}",
             remedy=f"artifactctl show {artifact.name}",
         )
-    return min(live, key=lambda r: (target_of(r).absolute != at, r.root == not_in, r.replica_id))
+    typed = [r for r in live if at is not None and (r.root, r.relative) == (at.root, at.relative)]
+    *others, last = typed or sorted(live, key=lambda r: (r.root == towards, _is_apart(r, towards), r.replica_id))
+    for replica in others:
+        try:
+            work.host_of(replica.root)
+        except HostFailure as failure:
+            work.say(f"the copy in {replica.root.name} is left out: {failure.message}")
+            continue
+        return replica
+    return last
+
+
+def _is_apart(replica: Replica, towards: Root | None) -> bool:
+    return towards is not None and replica.root.host_id != towards.host_id
 
 
 def examine(work: ArchivingWork, artifact: Artifact, replica: Replica) -> Source:
@@ -119,7 +130,7 @@ def examine(work: ArchivingWork, artifact: Artifact, replica: Replica) -> Source
         replica=replica,
         entries=entries,
         fingerprint=before.fingerprint,
-        shown=f"{work.acting().host}:{display_path(target_of(replica).absolute)}",
+        shown=f"{work.acting_on(replica.root).host}:{display_path(target_of(replica).absolute)}",
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from artifactctl import audit
+from artifactctl.archiving.begun import BegunCopy
 from artifactctl.archiving.making import WHY_NOT, archiving_replica, take_away
 from artifactctl.archiving.recording import record_copy
 from artifactctl.archiving.recovery import CopyAction, decide_copy
@@ -12,7 +13,6 @@ from artifactctl.archiving.work import ArchivingWork
 from artifactctl.catalog import Reading
 from artifactctl.domain.artifacts import Replica, ReplicaState, Root
 from artifactctl.domain.audit import AuditAction
-from artifactctl.domain.text import display_path, shell_word
 from artifactctl.hosts.copies import CopyNote, CopyRecord, Placed
 from artifactctl.inventory.standing import require_in_charge
 from artifactctl.report.doctor import Finding
@@ -57,9 +57,9 @@ def _state_at_place(reading: Reading, root: Root, note: CopyNote) -> ReplicaStat
 def copy_findings(work: ArchivingWork, root: Root) -> Iterator[Finding]:
     """Yield what is to be said of a root's unfinished copies, and of copies that only the catalog knows."""
     for item in unfinished_copies(work, root):
-        yield Finding(what=_told(item), object=item.shown, remedy=_remedy(item), repairable=True)
+        yield Finding(what=_told(item), object=item.shown, remedy=_remedy(work, item), repairable=True)
     for name, replica in _without_folder(work, root):
-        place = display_path(root.path + b"/" + replica.relative)
+        place = work.place(root, replica.relative).text
         yield Finding(
             what=f"a copy of it was being made at {place}, and nothing of that is there",
             object=name,
@@ -80,12 +80,14 @@ def _told(item: UnfinishedCopy) -> str:
     }[item.action]
 
 
-def _remedy(item: UnfinishedCopy) -> str:
+def _remedy(work: ArchivingWork, item: UnfinishedCopy) -> str:
     repair, note = "`artifactctl doctor --repair`", item.record.note
-    if item.action is not CopyAction.REMOVE or note is None:
+    if note is None or item.action not in (CopyAction.REMOVE, CopyAction.FINISH):
         return repair
-    again = f"`artifactctl archive {note.name} --to {shell_word(note.target.absolute)}` goes on with it"
-    return f"{again}; {repair} takes away what was written"
+    again = f"artifactctl archive {note.name} --to {work.place(item.root, note.target.relative).word}"
+    if item.action is CopyAction.FINISH:
+        return f"{repair} puts it there; `{again} --abandon` takes it away"
+    return f"`{again}` goes on with it; {repair} takes away what was written"
 
 
 def _without_folder(work: ArchivingWork, root: Root) -> tuple[tuple[str, Replica], ...]:
@@ -111,7 +113,7 @@ def repair_copies(work: ArchivingWork, root: Root) -> tuple[str, ...]:
     require_in_charge(work.host_of(root), work.catalog, root)
     done = [_repair(work, item) for item in items]
     for name, replica in lost:
-        _change(work, replica, ReplicaState.GONE, name, "nothing of it was there")
+        call_gone(work, replica, name)
         done.append(f"{name}: a copy that was being made is not there, and the catalog says so now")
     return tuple(done)
 
@@ -124,7 +126,11 @@ def _repair(work: ArchivingWork, item: UnfinishedCopy) -> str:
     if item.action is CopyAction.FINISH:
         outcome = work.host_of(root).place_copy(root, record.operation)
         if outcome is not Placed.DONE:
-            return f"{item.shown}: it could not be put in its place, {WHY_NOT[outcome]}"
+            place = work.place(root, note.target.relative).word
+            return (
+                f"{item.shown}: it could not be put in its place, {WHY_NOT[outcome]}; free {place}, or take the copy "
+                f"away: `artifactctl archive {note.name} --to {place} --abandon`"
+            )
     if item.action in (CopyAction.FINISH, CopyAction.RECORD):
         entries, digests = work.host_of(root).copied(root, record.operation)
         record_copy(
@@ -154,8 +160,13 @@ _ENDS = {
 }
 
 
+def call_gone(work: ArchivingWork, replica: Replica, name: str) -> None:
+    """Let the catalog say that nothing came of a copy of which nothing is there."""
+    _change(work, replica, ReplicaState.GONE, name, "nothing of it was there")
+
+
 def _change(work: ArchivingWork, replica: Replica, to: ReplicaState, name: str, why: str) -> None:
-    acting = work.acting()
+    acting = work.acting_on(replica.root)
     with work.catalog.writing(work.actor, acting.now) as writing:
         writing.change_state(replica.replica_id, expected={ReplicaState.ARCHIVING}, to=to)
         path = replica.root.path + b"/" + replica.relative
@@ -170,10 +181,10 @@ def upload_findings(reading: Reading, *, now: datetime) -> Iterator[Finding]:
             continue
         artifact = reading.artifact_by_id(copy.artifact_id)
         if artifact is not None:
-            codec = "" if copy.codec == "raw" else f" --codec {copy.codec}"
+            begun = BegunCopy(name=artifact.name, to=copy.url.encode(), archive=copy)
             yield Finding(
                 what=f"a copy of it to {copy.url} was begun at {copy.begun_at:%Y-%m-%d %H:%M} UTC and is not complete; "
                 "nothing of it counts",
                 object=artifact.name,
-                remedy=f"artifactctl archive {artifact.name} --to {copy.url}{codec}",
+                remedy=f"`{begun.again}` goes on with it; `{begun.give_up}` removes what was uploaded",
             )

@@ -11,12 +11,11 @@ A later run goes on behind the last file that was recorded. What an interrupted 
 """
 
 import hashlib
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from urllib.parse import unquote, urlsplit
 
 from artifactctl import audit
-from artifactctl.archiving.archive import hosts_between
+from artifactctl.archiving.archive import hosts_between, require_role
 from artifactctl.archiving.copying import require_stored_digest
 from artifactctl.archiving.failures import NotTheSameBytes, UnfitDestination
 from artifactctl.archiving.manifests import MANIFEST, Manifest, StoredMember
@@ -24,28 +23,28 @@ from artifactctl.archiving.pieces import Pace, Pieces, pieces_of_replica, zeros
 from artifactctl.archiving.promises import kept_while_copying
 from artifactctl.archiving.recording import content_digest_of, digests_of_all_names
 from artifactctl.archiving.source import Source, examine, require_unchanged
+from artifactctl.archiving.store_copies import begin, begun_before, folder_of
 from artifactctl.archiving.work import ArchivingWork
 from artifactctl.domain.archives import ArchiveCopy, ArchivedObject
-from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState
+from artifactctl.domain.artifacts import Artifact, Replica
 from artifactctl.domain.audit import AuditAction
 from artifactctl.hosts.copies import CopyEntry
 from artifactctl.inventory.machines import roots_here
-from artifactctl.report.archive import CopyMade
+from artifactctl.report.archive import CopyMade, CopyPlace
 from artifactctl.stores.codecs import CODECS, Codec
 from artifactctl.stores.fingerprints import fingerprint_of
 from artifactctl.stores.store import ObjectStore
 
-_NO_LETTERS = re.compile(r"[^A-Za-z0-9._-]+")
-
 
 def archive_to_store(work: ArchivingWork, artifact: Artifact, replica: Replica, url: str, codec: Codec) -> CopyMade:
     """Copy a live replica to an object store; the copy is verified when it returns, unless it was stopped."""
+    require_role(work, artifact)
     store = ObjectStore(url)
     _refuse_managed(work, url)
     source = examine(work, artifact, replica)
     began_at = work.elapsed_clock()
     with kept_while_copying(work, source, None, size_bytes=source.size_bytes) as kept:
-        copy = _begun_before(work, source, store.url, codec) or _begin(work, source, store.url, codec)
+        copy = begun_before(work, source, store.url, codec) or begin(work, source, store, codec)
         upload = _Upload(work, source, store, copy, kept.sign_of_life)
         stopped = upload.run()
         seconds = work.elapsed_clock() - began_at
@@ -54,8 +53,8 @@ def archive_to_store(work: ArchivingWork, artifact: Artifact, replica: Replica, 
             upload.finish(seconds)
     return CopyMade(
         name=artifact.name,
-        source=source.target.absolute,
-        destination=store.url.encode(),
+        source=work.place(replica.root, replica.relative),
+        destination=CopyPlace(path=store.url.encode()),
         size_bytes=source.size_bytes,
         sent_bytes=upload.sent_bytes,
         files=len(source.files),
@@ -72,57 +71,13 @@ def _refuse_managed(work: ArchivingWork, url: str) -> None:
         return
     path = unquote(parts.path).encode("utf-8", "surrogateescape").rstrip(b"/") + b"/"
     with work.catalog.reading() as reading:
-        roots = roots_here(reading, work.host.identify())
+        roots = roots_here(reading, work.identity())
     for root in roots:
         top = root.path.rstrip(b"/") + b"/"
         if path.startswith(top) or top.startswith(path):
             raise UnfitDestination(
                 f"{url} lies in the root {root.name}, or around it", remedy=f"name the root instead: --to {root.name}"
             )
-
-
-def folder_of(name: str, archive_id: int, catalog_id: str) -> str:
-    """Return the prefix of a copy's objects: readable, and never that of another copy of any catalog."""
-    return f"{_NO_LETTERS.sub('_', name)[:80]}/{catalog_id[:8]}-{archive_id}"
-
-
-def _begun_before(work: ArchivingWork, source: Source, url: str, codec: Codec) -> ArchiveCopy | None:
-    """Return the copy that an earlier run began from the same source; one from another is given up."""
-    with work.catalog.reading() as reading:
-        known = reading.archives(artifact_ids=(source.artifact.artifact_id,))
-    begun = [c for c in known if (c.url, c.codec, c.state) == (url, codec.name, ReplicaState.ARCHIVING)]
-    for copy in begun:
-        if copy.source_fingerprint == source.fingerprint:
-            work.say(f"going on with the copy that was begun at {copy.begun_at:%Y-%m-%d %H:%M} UTC")
-            return copy
-        work.say("what an earlier run had copied is of no use any more: the original has changed since")
-        with work.catalog.writing(work.actor, work.clock()) as writing:
-            writing.abandon_archive(copy.archive_id)
-            entry = work.acting().entry(AuditAction.ARCHIVE_ABANDON, artifact=source.artifact.name, reason=copy.url)
-            audit.append(writing.connection, entry)
-    return None
-
-
-def _begin(work: ArchivingWork, source: Source, url: str, codec: Codec) -> ArchiveCopy:
-    acting = work.acting()
-    with work.catalog.writing(work.actor, acting.now) as writing:
-        copy = writing.begin_archive(
-            source.artifact.artifact_id,
-            url,
-            codec=codec.name,
-            files=len(source.files),
-            size_bytes=source.size_bytes,
-            source_fingerprint=source.fingerprint,
-        )
-        entry = acting.entry(
-            AuditAction.ARCHIVE_BEGIN,
-            artifact=source.artifact.name,
-            path=source.target.absolute,
-            size_bytes=source.size_bytes,
-            evidence={"archive": copy.archive_id, "url": url, "codec": codec.name},
-        )
-        audit.append(writing.connection, entry)
-    return copy
 
 
 class _Upload:
@@ -236,7 +191,7 @@ class _Upload:
         )
 
     def _record(self, digests: Mapping[bytes, bytes], *, manifest: str, fingerprint: str, seconds: float) -> None:
-        acting, artifact = self._work.acting(), self._source.artifact
+        acting, artifact = self._work.acting_on(self._source.replica.root), self._source.artifact
         stored_bytes = sum(item.stored_bytes for item in self._done.values())
         with self._work.catalog.writing(self._work.actor, acting.now) as writing:
             writing.finish_archive(

@@ -1,18 +1,18 @@
 """Questions about copies in object stores, and changes to them."""
 
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import Connection, insert, select, update
 
+from artifactctl.catalog import artifact_queries
 from artifactctl.catalog.failures import StateChanged
 from artifactctl.catalog.mapping import AnyRow
 from artifactctl.catalog.schema_archives import archive_copy, archive_object
+from artifactctl.catalog.transaction import Transaction
 from artifactctl.domain.archives import ArchiveCopy, ArchivedObject
 from artifactctl.domain.artifacts import ReplicaState
-
-if TYPE_CHECKING:
-    from artifactctl.catalog.writing import Writing
+from artifactctl.domain.roles import Act
 
 
 def archives(connection: Connection, artifact_ids: Collection[int] | None) -> tuple[ArchiveCopy, ...]:
@@ -29,8 +29,9 @@ def objects(connection: Connection, archive_id: int) -> tuple[ArchivedObject, ..
     return tuple(_to_object(row) for row in connection.execute(statement.order_by(archive_object.c.number)))
 
 
-def begin(writing: "Writing", facts: dict[str, Any]) -> ArchiveCopy:
-    """Record a copy that is about to be made; it counts for nothing yet."""
+def begin(writing: Transaction, facts: dict[str, Any]) -> ArchiveCopy:
+    """Record a copy that is about to be made; it counts for nothing yet. RoleMissing for who may make none."""
+    writing.require(Act.COPY, about=artifact_queries.require(writing.connection, facts["artifact_id"]).name)
     values = {
         "state": ReplicaState.ARCHIVING.value,
         "stored_bytes": 0,
@@ -44,7 +45,7 @@ def begin(writing: "Writing", facts: dict[str, Any]) -> ArchiveCopy:
     return _to_copy(row)
 
 
-def add_objects(writing: "Writing", archive_id: int, added: Iterable[ArchivedObject]) -> None:
+def add_objects(writing: Transaction, archive_id: int, added: Iterable[ArchivedObject]) -> None:
     """Record members that were read back."""
     rows = [
         {
@@ -61,7 +62,7 @@ def add_objects(writing: "Writing", archive_id: int, added: Iterable[ArchivedObj
 
 
 def change(
-    writing: "Writing", archive_id: int, *, expected: ReplicaState, to: ReplicaState, facts: dict[str, Any]
+    writing: Transaction, archive_id: int, *, expected: ReplicaState, to: ReplicaState, facts: dict[str, Any]
 ) -> ArchiveCopy:
     """Compare and set the state, and record what is known of the copy now."""
     statement = (

@@ -2,18 +2,16 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from sqlalchemy import insert, update
 
 from artifactctl.catalog import artifact_queries
 from artifactctl.catalog.failures import NameTaken
 from artifactctl.catalog.schema_artifacts import artifact, measurement
+from artifactctl.catalog.transaction import Transaction
 from artifactctl.domain.artifacts import Artifact, ReplicaState
 from artifactctl.domain.errors import UsageError
-
-if TYPE_CHECKING:
-    from artifactctl.catalog.writing import Writing
 
 Pairs: TypeAlias = Mapping[str, str] | Iterable[tuple[str, str]]
 """Labels or details: keys with their values."""
@@ -41,7 +39,7 @@ def check_name(name: str) -> None:
         raise UsageError(f"{name!r} cannot name an artifact: it {problem}", remedy="give it another name with --name")
 
 
-def add_artifact(writing: "Writing", name: str, facts: Mapping[str, Any]) -> Artifact:
+def add_artifact(writing: Transaction, name: str, facts: Mapping[str, Any]) -> Artifact:
     """Record an artifact under a free name."""
     check_name(name)
     _free_name(writing, name)
@@ -49,7 +47,7 @@ def add_artifact(writing: "Writing", name: str, facts: Mapping[str, Any]) -> Art
     return artifact_queries.require(writing.connection, writing.connection.execute(statement).scalar_one())
 
 
-def update_artifact(writing: "Writing", artifact_id: int, name: str | None, changes: Mapping[str, Any]) -> Artifact:
+def update_artifact(writing: Transaction, artifact_id: int, name: str | None, changes: Mapping[str, Any]) -> Artifact:
     """Change facts of an artifact, its name among them."""
     known = artifact_queries.require(writing.connection, artifact_id)
     changes = dict(changes)
@@ -63,7 +61,7 @@ def update_artifact(writing: "Writing", artifact_id: int, name: str | None, chan
 
 
 def add_measurement(
-    writing: "Writing", artifact_id: int, metric: str, value: float, source: str, measured_at: datetime
+    writing: Transaction, artifact_id: int, metric: str, value: float, source: str, measured_at: datetime
 ) -> None:
     """Record a number about an artifact."""
     artifact_queries.require(writing.connection, artifact_id)
@@ -74,7 +72,7 @@ def add_measurement(
     )
 
 
-def _free_name(writing: "Writing", name: str) -> None:
+def _free_name(writing: Transaction, name: str) -> None:
     """Make a tombstone pass its name on; NameTaken when the bearer is not gone for good."""
     bearer = artifact_queries.by_name(writing.connection, name)
     if bearer is None:

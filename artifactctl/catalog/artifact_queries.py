@@ -3,6 +3,7 @@
 import difflib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import chain
 from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, select, true
@@ -42,6 +43,7 @@ def artifacts(
     kind: ArtifactKind | None,
     state: ReplicaState | None,
     names: Collection[str] | None,
+    numbers: Collection[int] | None,
 ) -> tuple[Artifact, ...]:
     """Return artifacts by name; see `Reading.artifacts`."""
     conditions: list[ColumnElement[bool]] = []
@@ -49,6 +51,11 @@ def artifacts(
         conditions.append(artifact.c.kind == kind.value)
     if state is not None:
         conditions.append(artifact.c.id.in_(select(replica.c.artifact_id).where(replica.c.state == state.value)))
+    if numbers is not None:
+        of_numbers = [
+            _load(connection, and_(artifact.c.id.in_(batch), *conditions)) for batch in _batches(sorted(set(numbers)))
+        ]
+        return tuple(sorted(chain.from_iterable(of_numbers), key=lambda item: (item.name, item.artifact_id)))
     if names is None:
         return _load(connection, and_(true(), *conditions))
     found: list[Artifact] = []

@@ -93,7 +93,7 @@ class Catalog:
         except RoleMissing as refusal:
             if self._gate.doorkeeper is not None:
                 with self._write(actor, now) as writing:
-                    self._gate.doorkeeper.record_refusal(writing, refusal)
+                    self._gate.doorkeeper.record_refusal(writing.connection, refusal, actor=actor, now=now)
             raise
 
     @contextmanager
@@ -105,6 +105,11 @@ class Catalog:
             self._has_written = True
             yield Writing(connection, actor=actor, now=now, gate=self._gate)
             _commit(transaction, self.location)
+
+    def require_in_force(self) -> None:
+        """Raise CatalogMoved where it says where it went; each transaction asks that again."""
+        with self.reading() as reading:
+            require_fit(reading.connection, self.location)
 
     def permission(self, act: Act) -> Permission:
         """Return whether whoever has the catalog open may do an act now."""

@@ -9,8 +9,9 @@ Why not in the commands: the api and whatever comes later would each have to rem
 
 import os
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from sqlalchemy import Connection, text
 
@@ -18,9 +19,6 @@ from artifactctl.catalog import role_queries
 from artifactctl.catalog.failures import RoleMissing
 from artifactctl.domain.accounts import Account
 from artifactctl.domain.roles import Act, Identity, Permission, Role, Subject, SubjectKind, permits
-
-if TYPE_CHECKING:
-    from artifactctl.catalog.writing import Writing
 
 _DATABASE_USER = text("SELECT session_user, current_user")
 _MEMBER_OF = text("SELECT rolname FROM pg_roles WHERE pg_has_role(current_user, oid, 'MEMBER')")
@@ -34,7 +32,7 @@ class Doorkeeper(Protocol):
         """Return the account that acts."""
         ...
 
-    def record_refusal(self, writing: "Writing", refusal: RoleMissing) -> None:
+    def record_refusal(self, connection: Connection, refusal: RoleMissing, *, actor: str, now: datetime) -> None:
         """Audit a refusal; the transaction is its own, since the one that was refused is rolled back."""
         ...
 

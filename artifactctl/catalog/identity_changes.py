@@ -1,7 +1,6 @@
 """Changes to which catalog this is: it was written to, a backup took its place, it moved, a person confirmed it."""
 
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, case, literal, select, update
 
@@ -9,10 +8,8 @@ from artifactctl.catalog import versions
 from artifactctl.catalog.columns import Instant
 from artifactctl.catalog.failures import CatalogMoved, StateChanged
 from artifactctl.catalog.schema import catalog_identity
+from artifactctl.catalog.transaction import Transaction
 from artifactctl.domain.roles import Act
-
-if TYPE_CHECKING:
-    from artifactctl.catalog.writing import Writing
 
 
 def note_change(connection: Connection, now: datetime) -> None:
@@ -40,13 +37,13 @@ def require_fit(connection: Connection, shown: str) -> None:
         )
 
 
-def move(writing: "Writing", to: str) -> None:
+def move(writing: Transaction, to: str) -> None:
     """Record where the catalog went; this transaction is the last one that changes anything here."""
     writing.require(Act.REPLACE_CATALOG, about=to)
     writing.connection.execute(update(catalog_identity).values(moved_to=to))
 
 
-def raise_epoch(writing: "Writing", epoch: int) -> None:
+def raise_epoch(writing: Transaction, epoch: int) -> None:
     """Set a higher epoch and take the confirmation away; a catalog that had moved is here again."""
     writing.require(Act.CONFIRM_CATALOG, about=f"epoch {epoch}")
     known = writing.connection.execute(select(catalog_identity.c.epoch)).scalar_one()
@@ -57,7 +54,7 @@ def raise_epoch(writing: "Writing", epoch: int) -> None:
     writing.connection.execute(update(catalog_identity).values(epoch=epoch, lineage_confirmed_at=None, moved_to=None))
 
 
-def confirm_lineage(writing: "Writing") -> None:
+def confirm_lineage(writing: Transaction) -> None:
     """Record that a person stands behind this catalog."""
     writing.require(Act.CONFIRM_CATALOG)
     writing.connection.execute(update(catalog_identity).values(lineage_confirmed_at=writing.now))

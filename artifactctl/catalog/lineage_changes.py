@@ -1,19 +1,15 @@
 """Changes to what came from what; the graph stays without cycles."""
 
-from typing import TYPE_CHECKING
-
 from sqlalchemy import insert, select, update
 
 from artifactctl.catalog import artifact_queries, lineage_queries
 from artifactctl.catalog.failures import LineageCycle
 from artifactctl.catalog.schema_artifacts import artifact, lineage_edge
+from artifactctl.catalog.transaction import Transaction
 from artifactctl.domain.artifacts import LineageRole
 
-if TYPE_CHECKING:
-    from artifactctl.catalog.writing import Writing
 
-
-def add_lineage(writing: "Writing", child_id: int, parent_id: int, role: LineageRole) -> None:
+def add_lineage(writing: Transaction, child_id: int, parent_id: int, role: LineageRole) -> None:
     """Record an edge; one that is there already stays as it is."""
     child, parent = (
         artifact_queries.require(writing.connection, child_id),
@@ -34,7 +30,7 @@ def add_lineage(writing: "Writing", child_id: int, parent_id: int, role: Lineage
         )
 
 
-def supersede(writing: "Writing", old_id: int, new_id: int) -> None:
+def supersede(writing: Transaction, old_id: int, new_id: int) -> None:
     """Record the edge, and on the old artifact which one takes its place now; said again, it holds from now."""
     add_lineage(writing, new_id, old_id, LineageRole.SUPERSEDES)
     edge = (

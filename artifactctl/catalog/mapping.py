@@ -61,6 +61,7 @@ def to_host(row: AnyRow) -> KnownHost:
         address=row.address,
         host_key=row.host_key,
         uses_sudo=row.uses_sudo,
+        forgotten_at=row.forgotten_at,
     )
 
 
@@ -88,6 +89,7 @@ def to_root(row: AnyRow) -> Root:
         filesystem_type=row.filesystem_type,
         inode=row.inode,
         attestation=row.attestation,
+        is_managed=row.forgotten_at is None,
     )
 
 

@@ -2,6 +2,7 @@
 
 import heapq
 from collections.abc import Iterator
+from datetime import datetime
 from operator import itemgetter
 from typing import Any
 
@@ -37,6 +38,12 @@ def digests(connection: Connection, artifact_id: int) -> Iterator[tuple[bytes, b
     """Yield (relative path, digest or None) in `member_order`."""
     for relative, (_, digest) in _walk(connection, artifact_id, "digest"):
         yield relative, digest
+
+
+def listed_at(connection: Connection, artifact_id: int) -> datetime | None:
+    """Return when the present list of members was begun, None when none were ever listed."""
+    statement = select(member_list.c.begun_at).join(artifact, artifact.c.member_list_id == member_list.c.id)
+    return connection.execute(statement.where(artifact.c.id == artifact_id)).scalar_one_or_none()
 
 
 def count(connection: Connection, artifact_id: int) -> int | None:

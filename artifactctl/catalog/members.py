@@ -8,7 +8,7 @@ Many members are listed in short transactions (`list_members`) and adopted by th
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from sqlalchemy import Connection, Engine, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
@@ -17,9 +17,7 @@ from artifactctl.catalog import member_waste
 from artifactctl.catalog.bulk import insert_rows, placeholder
 from artifactctl.catalog.failures import StateChanged, UnknownObject
 from artifactctl.catalog.schema_artifacts import artifact, member_list, shard_directory
-
-if TYPE_CHECKING:
-    from artifactctl.catalog.writing import Writing
+from artifactctl.catalog.transaction import Transaction
 
 Member: TypeAlias = tuple[bytes, str, int, int | None]
 """(path relative to the artifact, `f` file / `l` link / `o` other, size in bytes, tokens or None)."""
@@ -32,7 +30,7 @@ _ROWS_PER_BATCH = 10_000
 _T = TypeVar("_T")
 
 
-def set_members(writing: "Writing", artifact_id: int, listing: Iterable[Member]) -> None:
+def set_members(writing: Transaction, artifact_id: int, listing: Iterable[Member]) -> None:
     """Replace an artifact's members within the caller's transaction."""
     connection = writing.connection
     list_id = _begin_list(connection, writing.now)
@@ -62,7 +60,7 @@ def list_members(engine: Engine, listing: Iterable[Member], now: datetime) -> in
     return list_id
 
 
-def adopt(writing: "Writing", artifact_id: int, list_id: int) -> None:
+def adopt(writing: Transaction, artifact_id: int, list_id: int) -> None:
     """Point an artifact at a complete list."""
     count = writing.connection.execute(
         select(member_list.c.members).where(member_list.c.id == list_id)

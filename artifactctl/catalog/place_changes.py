@@ -1,7 +1,5 @@
 """Changes to machines, volumes and managed roots."""
 
-from typing import TYPE_CHECKING
-
 from sqlalchemy import insert, select, update
 
 from artifactctl.catalog import place_queries
@@ -9,25 +7,25 @@ from artifactctl.catalog.failures import NameTaken, StateChanged, UnknownObject
 from artifactctl.catalog.mapping import to_host
 from artifactctl.catalog.schema import host, root, volume
 from artifactctl.catalog.schema_work import operation
+from artifactctl.catalog.transaction import Transaction
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.ledger import KnownHost, KnownVolume
 from artifactctl.domain.operations import FINISHED
 from artifactctl.domain.roles import Act
 
-if TYPE_CHECKING:
-    from artifactctl.catalog.writing import Writing
-
 _OVER = tuple(sorted(event.value for event in FINISHED))
 
 
 def add_host(
-    writing: "Writing", name: str, *, machine_id: str, address: str, host_key: str, uses_sudo: bool
+    writing: Transaction, name: str, *, machine_id: str, address: str, host_key: str, uses_sudo: bool
 ) -> KnownHost:
     """Record a machine; to make another than the one at hand known takes a role."""
     if address:
         writing.require(Act.ADD_HOST, about=name)
-    if place_queries.host(writing.connection, name) is not None:
-        raise NameTaken(f"there is a host named {name} already", remedy="artifactctl host ls")
+    taken = next((known for known in place_queries.hosts_ever(writing.connection) if known.name == name), None)
+    if taken is not None:
+        what = "was a host named" if taken.forgotten_at else "is a host named"
+        raise NameTaken(f"there {what} {name} already", remedy="give this one another name; `artifactctl host ls`")
     statement = insert(host).values(
         name=name,
         machine_id=machine_id,
@@ -39,7 +37,23 @@ def add_host(
     return to_host(writing.connection.execute(statement.returning(host)).one())
 
 
-def add_root(writing: "Writing", added: Root) -> Root:
+def forget_host(writing: Transaction, host_id: int) -> None:
+    """Mark a machine as forgotten; StateChanged while a root in use is on it."""
+    writing.require(Act.ADD_HOST, about=str(host_id))
+    roots = [known.name for known in place_queries.roots(writing.connection) if known.host_id == host_id]
+    if roots:
+        raise StateChanged(f"the host {host_id} has the root {roots[0]}", remedy=f"artifactctl root forget {roots[0]}")
+    writing.connection.execute(update(host).where(host.c.id == host_id).values(forgotten_at=writing.now))
+
+
+def remember_host(writing: Transaction, host_id: int, *, address: str, uses_sudo: bool) -> KnownHost:
+    """Take a forgotten machine back, which is reached in this way now."""
+    changed = update(host).where(host.c.id == host_id)
+    facts = {"forgotten_at": None, "address": address, "uses_sudo": uses_sudo}
+    return to_host(writing.connection.execute(changed.values(**facts).returning(host)).one())
+
+
+def add_root(writing: Transaction, added: Root) -> Root:
     """Record a root, or take a forgotten one back under its old id."""
     writing.require(Act.CHANGE_ROOT, about=added.name)
     connection = writing.connection
@@ -53,7 +67,7 @@ def add_root(writing: "Writing", added: Root) -> Root:
     return added
 
 
-def update_root(writing: "Writing", changed: Root) -> Root:
+def update_root(writing: Transaction, changed: Root) -> Root:
     """Record what a root is now."""
     writing.require(Act.CHANGE_ROOT, about=changed.name)
     _refuse_taken_name(writing, changed)
@@ -63,7 +77,7 @@ def update_root(writing: "Writing", changed: Root) -> Root:
     return changed
 
 
-def forget_root(writing: "Writing", root_id: str) -> None:
+def forget_root(writing: Transaction, root_id: str) -> None:
     """Mark a root as forgotten; its quarantine must be empty."""
     writing.require(Act.CHANGE_ROOT, about=root_id)
     unfinished = select(operation.c.id).where(operation.c.root_id == root_id, operation.c.state.not_in(_OVER))
@@ -78,7 +92,7 @@ def forget_root(writing: "Writing", root_id: str) -> None:
         raise UnknownObject(f"there is no root {root_id}", remedy="artifactctl root ls")
 
 
-def record_volume(writing: "Writing", seen: KnownVolume) -> None:
+def record_volume(writing: Transaction, seen: KnownVolume) -> None:
     """Insert or replace what is known of a filesystem on a machine."""
     key = (volume.c.filesystem_uuid == seen.filesystem_uuid) & (volume.c.host_id == seen.host_id)
     facts = {
@@ -106,7 +120,7 @@ def _facts(value: Root) -> dict[str, object]:
     }
 
 
-def _refuse_taken_name(writing: "Writing", wanted: Root) -> None:
+def _refuse_taken_name(writing: Transaction, wanted: Root) -> None:
     for known in place_queries.roots(writing.connection):
         if known.name == wanted.name and known.root_id != wanted.root_id:
             raise NameTaken(f"another root is named {wanted.name}", remedy="give this one another --name")

@@ -13,15 +13,21 @@ _in_use = root_table.c.forgotten_at.is_(None)
 
 
 def hosts(connection: Connection) -> tuple[KnownHost, ...]:
-    """Return the known machines by name."""
+    """Return the machines that are worked with, by name."""
+    return tuple(known for known in hosts_ever(connection) if known.forgotten_at is None)
+
+
+def hosts_ever(connection: Connection) -> tuple[KnownHost, ...]:
+    """Return every machine by name, the forgotten ones too: what was done on them names them."""
     return tuple(to_host(row) for row in connection.execute(select(host_table).order_by(host_table.c.name)))
 
 
 def host(connection: Connection, name_or_id: str | int) -> KnownHost | None:
-    """Return one machine by its name or number."""
-    key = host_table.c.id if isinstance(name_or_id, int) else host_table.c.name
-    row = connection.execute(select(host_table).where(key == name_or_id)).one_or_none()
-    return None if row is None else to_host(row)
+    """Return a machine by its number, or one that is worked with by its name."""
+    by_number = isinstance(name_or_id, int)
+    key = host_table.c.id == name_or_id if by_number else host_table.c.name == name_or_id
+    row = connection.execute(select(host_table).where(key)).one_or_none()
+    return None if row is None or (not by_number and row.forgotten_at is not None) else to_host(row)
 
 
 def roots(connection: Connection) -> tuple[Root, ...]:

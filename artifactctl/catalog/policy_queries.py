@@ -64,7 +64,7 @@ def _count(condition: ColumnElement[bool]) -> ColumnElement[int]:
     return func.count(case((condition, 1)))
 
 
-_totals = (
+_totals_of_each = (
     select(
         replica.c.artifact_id,
         func.min(case((_live, replica.c.id))).label("first_id"),
@@ -79,47 +79,17 @@ _totals = (
         replica.c.root_id.in_(select(root.c.id).where(root.c.forgotten_at.is_(None))),
     )
     .group_by(replica.c.artifact_id)
-    .subquery("totals")
 )
-_standing = (
+_standing_of_each = (
     select(replica.c.artifact_id, func.max(case((_verified, 1), else_=0)).label("verified"))
     .where(_live)
     .group_by(replica.c.artifact_id)
-    .subquery("standing")
 )
 
 
 def _as_stored(column: Column[Any]) -> ColumnElement[str]:
     """Return the text of a column without a change for every row."""
     return type_coerce(column, Text)
-
-
-_artifacts = select(
-    artifact.c.id,
-    _as_stored(artifact.c.name),
-    artifact.c.kind,
-    artifact.c.created_at,
-    artifact.c.sealed,
-    _as_stored(artifact.c.labels),
-    _as_stored(artifact.c.details),
-    _totals.c.copies,
-    _totals.c.verified_copies,
-    _totals.c.moving_copies,
-    _totals.c.copies_being_built,
-    _totals.c.allocated_bytes,
-    _first.c.root_id,
-    _first.c.relative,
-    _successor.c.name,
-    _successor.c.kind,
-    case(
-        (artifact.c.superseded_by_id.is_(None), false()),
-        else_=exists().where(replica.c.artifact_id == artifact.c.superseded_by_id, _verified),
-    ),
-).select_from(
-    artifact.join(_totals, _totals.c.artifact_id == artifact.c.id)
-    .outerjoin(_first, _first.c.id == _totals.c.first_id)
-    .outerjoin(_successor, _successor.c.id == artifact.c.superseded_by_id)
-)
 
 
 def condition_for(scope: Sequence[Wanted], also: Sequence[int]) -> ColumnElement[bool] | None:
@@ -136,6 +106,10 @@ def _condition(wanted: Wanted) -> ColumnElement[bool]:
     if wanted.names or wanted.prefixes:
         begins = [artifact.c.name.startswith(prefix, autoescape=True) for prefix in wanted.prefixes]
         conditions.append(or_(artifact.c.name.in_(wanted.names), *begins))
+    if wanted.superseded:
+        conditions.append(artifact.c.superseded_by_id.is_not(None))
+    if wanted.has_inputs:
+        conditions.append(artifact.c.id.in_(select(lineage_edge.c.child_id)))
     if wanted.created_after is not None:
         conditions.append(artifact.c.created_at > wanted.created_after)
     if wanted.created_until is not None:
@@ -144,8 +118,35 @@ def _condition(wanted: Wanted) -> ColumnElement[bool]:
 
 
 def artifacts(connection: Connection, condition: Condition) -> Iterator[AnyRow]:
-    """Yield the columns of `_artifacts`: each artifact, the sums over its copies, the place of its first live one."""
-    return _rows(connection, _artifacts if condition is None else _artifacts.where(condition))
+    """Yield each artifact's own columns, the sums over its copies, the place of its first live one, its successor."""
+    totals = _of_chosen(_totals_of_each, replica.c.artifact_id, condition).subquery("totals")
+    statement = select(
+        artifact.c.id,
+        _as_stored(artifact.c.name),
+        artifact.c.kind,
+        artifact.c.created_at,
+        artifact.c.sealed,
+        _as_stored(artifact.c.labels),
+        _as_stored(artifact.c.details),
+        totals.c.copies,
+        totals.c.verified_copies,
+        totals.c.moving_copies,
+        totals.c.copies_being_built,
+        totals.c.allocated_bytes,
+        _first.c.root_id,
+        _first.c.relative,
+        _successor.c.name,
+        _successor.c.kind,
+        case(
+            (artifact.c.superseded_by_id.is_(None), false()),
+            else_=exists().where(replica.c.artifact_id == artifact.c.superseded_by_id, _verified),
+        ),
+    ).select_from(
+        artifact.join(totals, totals.c.artifact_id == artifact.c.id)
+        .outerjoin(_first, _first.c.id == totals.c.first_id)
+        .outerjoin(_successor, _successor.c.id == artifact.c.superseded_by_id)
+    )
+    return _rows(connection, statement)
 
 
 def measurements(connection: Connection, condition: Condition) -> Iterator[AnyRow]:
@@ -159,16 +160,19 @@ def measurements(connection: Connection, condition: Condition) -> Iterator[AnyRo
 
 def children(connection: Connection, condition: Condition) -> Iterator[AnyRow]:
     """Yield (parent_id, name, kind, role, verified) of everything made from an artifact; verified NULL: not living."""
+    of_chosen = _of_chosen(select(lineage_edge.c.child_id), lineage_edge.c.parent_id, condition)
+    living = _standing_of_each if condition is None else _standing_of_each.where(replica.c.artifact_id.in_(of_chosen))
+    standing = living.subquery("standing")
     statement = (
         select(
             lineage_edge.c.parent_id,
             _as_stored(_child.c.name),
             _child.c.kind,
             lineage_edge.c.role,
-            _standing.c.verified,
+            standing.c.verified,
         )
         .join(_child, _child.c.id == lineage_edge.c.child_id)
-        .outerjoin(_standing, _standing.c.artifact_id == lineage_edge.c.child_id)
+        .outerjoin(standing, standing.c.artifact_id == lineage_edge.c.child_id)
         .where(lineage_edge.c.parent_id != lineage_edge.c.child_id)
     )
     return _rows(connection, _of_chosen(statement, lineage_edge.c.parent_id, condition))

@@ -82,9 +82,13 @@ class Reading:
         kind: ArtifactKind | None = None,
         state: ReplicaState | None = None,
         names: Collection[str] | None = None,
+        numbers: Collection[int] | None = None,
     ) -> tuple[Artifact, ...]:
-        """Return artifacts by name, tombstones included, with all their replicas; `state`: having one in that state."""
-        return artifact_queries.artifacts(self.connection, kind=kind, state=state, names=names)
+        """Return artifacts by name, tombstones included, with all their replicas; `state`: having one in that state.
+
+        `numbers` are artifact ids; of names and numbers only one can be given.
+        """
+        return artifact_queries.artifacts(self.connection, kind=kind, state=state, names=names, numbers=numbers)
 
     def artifact(self, name: str) -> Artifact | None:
         """Return the artifact that has the name now."""
@@ -154,6 +158,10 @@ class Reading:
         """Return how many members are catalogued, None when they were never listed."""
         return member_queries.count(self.connection, artifact_id)
 
+    def members_listed_at(self, artifact_id: int) -> datetime | None:
+        """Return since when the catalogued members are those they are now, None when none were ever listed."""
+        return member_queries.listed_at(self.connection, artifact_id)
+
     def digests(self, artifact_id: int) -> Iterator[tuple[bytes, bytes | None]]:
         """Yield (relative path, digest or None) in `member_order`."""
         return member_queries.digests(self.connection, artifact_id)
@@ -193,11 +201,15 @@ class Reading:
     # machines and places
 
     def hosts(self) -> tuple[KnownHost, ...]:
-        """Return the known machines by name."""
+        """Return the machines that are worked with, by name."""
         return place_queries.hosts(self.connection)
 
+    def hosts_ever(self) -> tuple[KnownHost, ...]:
+        """Return every machine by name, the forgotten ones too."""
+        return place_queries.hosts_ever(self.connection)
+
     def host(self, name_or_id: str | int) -> KnownHost | None:
-        """Return one machine by its name or number."""
+        """Return a machine by its number, or one that is worked with by its name."""
         return place_queries.host(self.connection, name_or_id)
 
     def roots(self) -> tuple[Root, ...]:

@@ -2,19 +2,17 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import insert, update
 
 from artifactctl.catalog import artifact_queries
 from artifactctl.catalog.failures import PathTaken, StateChanged, UnknownObject
 from artifactctl.catalog.schema_artifacts import observation, replica, verification
+from artifactctl.catalog.transaction import Transaction
 from artifactctl.domain.artifacts import Replica, ReplicaState, VerifyLevel
 from artifactctl.domain.roles import Act
 from artifactctl.domain.text import display_path
-
-if TYPE_CHECKING:
-    from artifactctl.catalog.writing import Writing
 
 _OCCUPIES = (ReplicaState.BUILDING, ReplicaState.LIVE)
 _SET_ASIDE = (
@@ -22,19 +20,25 @@ _SET_ASIDE = (
     ReplicaState.RESTORING,
     ReplicaState.PURGING,
 )
-_TAKES_A_ROLE = {ReplicaState.QUARANTINING: Act.SET_ASIDE, ReplicaState.PURGING: Act.PURGE}
-"""The states in which a removal begins; to bring one that has begun to its end takes no role."""
+_TAKES_A_ROLE = {
+    ReplicaState.QUARANTINING: Act.SET_ASIDE,
+    ReplicaState.PURGING: Act.PURGE,
+    ReplicaState.ARCHIVING: Act.COPY,
+}
+"""The states in which a removal or a copy begins; to bring one that has begun to its end takes no role."""
 
 
 def add_replica(
-    writing: "Writing",
+    writing: Transaction,
     artifact_id: int,
     root_id: str,
     relative: bytes,
     state: ReplicaState,
     facts: Mapping[str, Any],
 ) -> Replica:
-    """Record a copy at a path that nothing else lives at."""
+    """Record a copy at a path that nothing else lives at; RoleMissing for one that begins to be made."""
+    if state in _TAKES_A_ROLE:
+        writing.require(_TAKES_A_ROLE[state], about=artifact_queries.require(writing.connection, artifact_id).name)
     if state in _OCCUPIES:
         _refuse_taken_path(writing, root_id, relative)
     statement = insert(replica).values(
@@ -49,14 +53,14 @@ def add_replica(
     return _existing(writing, writing.connection.execute(statement.returning(replica.c.id)).scalar_one())
 
 
-def record_replica(writing: "Writing", replica_id: int, facts: Mapping[str, Any]) -> Replica:
+def record_replica(writing: Transaction, replica_id: int, facts: Mapping[str, Any]) -> Replica:
     """Record what a copy is now."""
     writing.connection.execute(update(replica).where(replica.c.id == replica_id).values(**facts))
     return _existing(writing, replica_id)
 
 
 def change_state(
-    writing: "Writing",
+    writing: Transaction,
     replica_id: int,
     *,
     expected: Collection[ReplicaState],
@@ -85,7 +89,7 @@ def change_state(
 
 
 def set_verified(
-    writing: "Writing",
+    writing: Transaction,
     replica_id: int,
     level: VerifyLevel,
     fingerprint: str,
@@ -112,7 +116,7 @@ def set_verified(
     writing.connection.execute(update(replica).where(replica.c.id == replica_id).values(**meaning))
 
 
-def record_sighting(writing: "Writing", replica_id: int, summary: Mapping[str, Any], observed_at: datetime) -> None:
+def record_sighting(writing: Transaction, replica_id: int, summary: Mapping[str, Any], observed_at: datetime) -> None:
     """Record what an observation came to."""
     _existing(writing, replica_id)
     writing.connection.execute(
@@ -120,7 +124,7 @@ def record_sighting(writing: "Writing", replica_id: int, summary: Mapping[str, A
     )
 
 
-def _refuse_taken_path(writing: "Writing", root_id: str, relative: bytes, *, but: int | None = None) -> None:
+def _refuse_taken_path(writing: Transaction, root_id: str, relative: bytes, *, but: int | None = None) -> None:
     found = artifact_queries.at_path(writing.connection, root_id, relative, _OCCUPIES)
     for copy in found.replicas if found else ():
         is_there = copy.root.root_id == root_id and copy.relative == relative and copy.state in _OCCUPIES
@@ -128,7 +132,7 @@ def _refuse_taken_path(writing: "Writing", root_id: str, relative: bytes, *, but
             raise PathTaken(f"{_shown(copy)} is {found.name}", remedy=f"artifactctl show {found.name}")
 
 
-def _existing(writing: "Writing", replica_id: int) -> Replica:
+def _existing(writing: Transaction, replica_id: int) -> Replica:
     found = artifact_queries.replica_by_id(writing.connection, replica_id)
     if found is None:
         raise UnknownObject(f"there is no replica with the number {replica_id}", remedy="artifactctl ls")

@@ -1,19 +1,15 @@
 """Changes to roles. Whoever makes one can still make the next: so there is always somebody who may administer."""
 
-from typing import TYPE_CHECKING
-
 from sqlalchemy import insert, update
 
 from artifactctl.catalog import role_queries
 from artifactctl.catalog.failures import LastAdministrator, UnknownObject
 from artifactctl.catalog.schema_roles import role_grant
+from artifactctl.catalog.transaction import Transaction
 from artifactctl.domain.roles import Act, Grant, Role, Subject, may_administer_without
 
-if TYPE_CHECKING:
-    from artifactctl.catalog.writing import Writing
 
-
-def grant_role(writing: "Writing", role: Role, subject: Subject, reason: str) -> tuple[Grant, ...]:
+def grant_role(writing: Transaction, role: Role, subject: Subject, reason: str) -> tuple[Grant, ...]:
     """Grant a role and return what was granted: nothing when it was before, with the first also the way to grant."""
     writing.require(Act.CHANGE_ROLES, about=f"{role} to {subject}")
     role_queries.refuse_unknown(writing.connection, subject)
@@ -29,7 +25,7 @@ def grant_role(writing: "Writing", role: Role, subject: Subject, reason: str) ->
     return tuple(grant for grant in role_queries.grants(writing.connection) if grant.grant_id not in known)
 
 
-def revoke_role(writing: "Writing", role: Role, subject: Subject, reason: str) -> tuple[Grant, ...]:
+def revoke_role(writing: Transaction, role: Role, subject: Subject, reason: str) -> tuple[Grant, ...]:
     """Revoke a role. LastAdministrator when whoever asks could not grant any more while other roles stay in force."""
     writing.require(Act.CHANGE_ROLES, about=f"{role} from {subject}")
     before = role_queries.grants(writing.connection)
@@ -47,7 +43,7 @@ def revoke_role(writing: "Writing", role: Role, subject: Subject, reason: str) -
     return gone
 
 
-def _insert(writing: "Writing", role: Role, subject: Subject, reason: str) -> None:
+def _insert(writing: Transaction, role: Role, subject: Subject, reason: str) -> None:
     writing.connection.execute(
         insert(role_grant).values(
             role=role.value,

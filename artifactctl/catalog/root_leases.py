@@ -7,17 +7,14 @@ Whoever lost the lease has lost it for every later transaction: a frozen operato
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, Row, insert, select, update
 
 from artifactctl.catalog.failures import RootTakenOver
 from artifactctl.catalog.schema import catalog_identity, root, root_lease
+from artifactctl.catalog.transaction import Transaction
 from artifactctl.domain.errors import Busy
 from artifactctl.domain.ledger import RootLease
-
-if TYPE_CHECKING:
-    from artifactctl.catalog.writing import Writing
 
 LIFETIME = timedelta(minutes=15)
 """How long a lease lasts after the last transaction of its holder, for operators on other machines."""
@@ -33,7 +30,7 @@ def of_root(connection: Connection, root_id: str) -> RootLease | None:
     return None if row is None else _to_lease(row)
 
 
-def take(writing: "Writing", root_id: str, *, machine_id: str, above: int) -> RootLease:
+def take(writing: Transaction, root_id: str, *, machine_id: str, above: int) -> RootLease:
     """Take the lease with a fence higher than any before it and than `above`; the caller holds the root's lock.
 
     Busy when an operator on another machine is at work there.
@@ -62,7 +59,7 @@ def take(writing: "Writing", root_id: str, *, machine_id: str, above: int) -> Ro
     return taken
 
 
-def release(writing: "Writing", root_id: str, fence: int) -> None:
+def release(writing: Transaction, root_id: str, fence: int) -> None:
     """Give the lease back; nothing happens when somebody else has it by now."""
     mine = (root_lease.c.root_id == root_id) & (root_lease.c.fence == fence)
     writing.connection.execute(update(root_lease).where(mine).values(released_at=writing.now))

@@ -55,6 +55,7 @@ host = Table(
     Column("host_key", Words, nullable=False),
     Column("uses_sudo", Boolean, nullable=False),
     Column("added_at", Instant, nullable=False),
+    Column("forgotten_at", Instant),
 )
 
 volume = Table(

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from sqlalchemy import ColumnElement, Connection, and_, distinct, func, or_, select
 
+from artifactctl.catalog.schema import root
 from artifactctl.catalog.schema_artifacts import artifact, replica
 from artifactctl.catalog.schema_work import operation, plan_step_use
 from artifactctl.domain.artifacts import ArtifactKind, ReplicaState
@@ -49,11 +50,12 @@ def last_runs(connection: Connection, count: int, *, without: str) -> tuple[Take
 
 
 def live_by_kind(connection: Connection) -> Mapping[ArtifactKind, int]:
-    """Return how many artifacts of each kind have a live copy; kinds without any are left out."""
+    """Return how many artifacts of each kind have a live copy in a managed root; kinds without any are left out."""
     statement = (
         select(artifact.c.kind, func.count(distinct(artifact.c.id)))
         .join(replica, replica.c.artifact_id == artifact.c.id)
-        .where(replica.c.state == ReplicaState.LIVE.value)
+        .join(root, root.c.id == replica.c.root_id)
+        .where(replica.c.state == ReplicaState.LIVE.value, root.c.forgotten_at.is_(None))
         .group_by(artifact.c.kind)
     )
     return {ArtifactKind(kind): count for kind, count in connection.execute(statement)}

@@ -2,24 +2,22 @@
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import Table, insert, update
 
-from artifactctl.catalog import artifact_queries, work_queries
+from artifactctl.catalog import artifact_queries, role_queries, work_queries
 from artifactctl.catalog.failures import StateChanged, StepUsed, UnknownObject
 from artifactctl.catalog.schema_work import approval, operation, plan, plan_step_use, run, run_input, run_output
+from artifactctl.catalog.transaction import Transaction
 from artifactctl.domain.artifacts import Run, RunState
 from artifactctl.domain.ledger import Operation, PlanState, SavedPlan
 from artifactctl.domain.operations import JournalEvent
 from artifactctl.domain.roles import Act
 
-if TYPE_CHECKING:
-    from artifactctl.catalog.writing import Writing
-
 
 def add_run(
-    writing: "Writing", stage: str, facts: Mapping[str, Any], inputs: Collection[int], outputs: Collection[int]
+    writing: Transaction, stage: str, facts: Mapping[str, Any], inputs: Collection[int], outputs: Collection[int]
 ) -> Run:
     """Record one execution of a stage."""
     values = _with_duration(facts, facts["started_at"])
@@ -30,7 +28,7 @@ def add_run(
     return _run(writing, run_id)
 
 
-def finish_run(writing: "Writing", run_id: int, facts: Mapping[str, Any], outputs: Collection[int]) -> Run:
+def finish_run(writing: Transaction, run_id: int, facts: Mapping[str, Any], outputs: Collection[int]) -> Run:
     """Record how a running run ended."""
     known = _run(writing, run_id)
     if known.state is not RunState.RUNNING:
@@ -41,17 +39,17 @@ def finish_run(writing: "Writing", run_id: int, facts: Mapping[str, Any], output
     return _run(writing, run_id)
 
 
-def add_run_output(writing: "Writing", run_id: int, artifact_id: int) -> None:
+def add_run_output(writing: Transaction, run_id: int, artifact_id: int) -> None:
     """Record that a run makes an artifact; once is enough."""
     _attach(writing, run_output, run_id, {artifact_id} - set(_run(writing, run_id).outputs))
 
 
-def save_plan(writing: "Writing", digest: str, document: str, expires_at: datetime, *, as_planner: bool) -> SavedPlan:
+def save_plan(writing: Transaction, digest: str, document: str, expires_at: datetime, *, as_planner: bool) -> SavedPlan:
     """Keep a plan. Where roles are in force, whoever brings in one that nobody vouched for vouches for it."""
     known = work_queries.plan(writing.connection, digest)
     if known is None or known.planner is None:
         writing.require(Act.PLAN, about=f"plan {digest[:12]}")
-        as_planner = as_planner or bool(writing.grants())
+        as_planner = as_planner or bool(role_queries.grants(writing.connection))
     if known is None:
         writing.connection.execute(
             insert(plan).values(
@@ -71,13 +69,13 @@ def save_plan(writing: "Writing", digest: str, document: str, expires_at: dateti
     return _plan(writing, digest)
 
 
-def set_plan_state(writing: "Writing", digest: str, state: PlanState) -> None:
+def set_plan_state(writing: Transaction, digest: str, state: PlanState) -> None:
     """Record how far a plan's application came."""
     _plan(writing, digest)
     writing.connection.execute(update(plan).where(plan.c.digest == digest).values(state=state.value))
 
 
-def use_step(writing: "Writing", digest: str, step_index: int) -> None:
+def use_step(writing: Transaction, digest: str, step_index: int) -> None:
     """Claim a step of a plan for good."""
     if step_index in work_queries.used_steps(writing.connection, digest):
         raise StepUsed(
@@ -88,7 +86,7 @@ def use_step(writing: "Writing", digest: str, step_index: int) -> None:
     )
 
 
-def approve(writing: "Writing", digest: str, reason: str) -> None:
+def approve(writing: Transaction, digest: str, reason: str) -> None:
     """Record this actor's consent."""
     writing.require(Act.APPROVE, about=f"plan {digest[:12]}")
     writing.connection.execute(
@@ -102,7 +100,7 @@ def approve(writing: "Writing", digest: str, reason: str) -> None:
     )
 
 
-def add_operation(writing: "Writing", operation_id: str, replica_id: int, facts: Mapping[str, Any]) -> Operation:
+def add_operation(writing: Transaction, operation_id: str, replica_id: int, facts: Mapping[str, Any]) -> Operation:
     """Record a removal of a replica from where it is now."""
     target = artifact_queries.replica_by_id(writing.connection, replica_id)
     if target is None:
@@ -125,7 +123,7 @@ def add_operation(writing: "Writing", operation_id: str, replica_id: int, facts:
     return _operation(writing, operation_id)
 
 
-def update_operation(writing: "Writing", operation_id: str, changes: Mapping[str, Any]) -> Operation:
+def update_operation(writing: Transaction, operation_id: str, changes: Mapping[str, Any]) -> Operation:
     """Record how far an operation came."""
     _operation(writing, operation_id)
     changes = dict(changes)
@@ -143,20 +141,20 @@ def _with_duration(facts: Mapping[str, Any], started_at: datetime | None) -> dic
     return values
 
 
-def _attach(writing: "Writing", table: Table, run_id: int, artifact_ids: Collection[int]) -> None:
+def _attach(writing: Transaction, table: Table, run_id: int, artifact_ids: Collection[int]) -> None:
     rows = [{"run_id": run_id, "artifact_id": artifact_id} for artifact_id in sorted(set(artifact_ids))]
     if rows:
         writing.connection.execute(insert(table), rows)
 
 
-def _run(writing: "Writing", run_id: int) -> Run:
+def _run(writing: Transaction, run_id: int) -> Run:
     found = work_queries.run_by_id(writing.connection, run_id)
     if found is None:
         raise UnknownObject(f"there is no run {run_id}")
     return found
 
 
-def _plan(writing: "Writing", digest: str) -> SavedPlan:
+def _plan(writing: Transaction, digest: str) -> SavedPlan:
     found = work_queries.plan(writing.connection, digest)
     if found is None:
         raise UnknownObject(
@@ -165,7 +163,7 @@ def _plan(writing: "Writing", digest: str) -> SavedPlan:
     return found
 
 
-def _operation(writing: "Writing", operation_id: str) -> Operation:
+def _operation(writing: Transaction, operation_id: str) -> Operation:
     found = work_queries.operation(writing.connection, operation_id)
     if found is None:
         raise UnknownObject(f"there is no operation {operation_id}", remedy="artifactctl quarantine ls")

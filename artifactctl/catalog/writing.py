@@ -7,8 +7,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection
-
 from artifactctl.catalog import (
     archive_records,
     artifact_changes,
@@ -23,9 +21,9 @@ from artifactctl.catalog import (
     work_changes,
 )
 from artifactctl.catalog.artifact_changes import Pairs
-from artifactctl.catalog.gate import Gate
 from artifactctl.catalog.members import Member
 from artifactctl.catalog.reading import Reading
+from artifactctl.catalog.transaction import Transaction
 from artifactctl.domain.archives import ArchiveCopy, ArchivedObject
 from artifactctl.domain.artifacts import (
     Artifact,
@@ -43,31 +41,13 @@ from artifactctl.domain.artifacts import (
 )
 from artifactctl.domain.ledger import KnownHost, KnownVolume, Operation, PlanState, RootLease, SavedPlan
 from artifactctl.domain.operations import JournalEvent
-from artifactctl.domain.roles import Act, Grant, Identity, Role, Subject
+from artifactctl.domain.roles import Grant, Role, Subject
 
 
-class Writing(Reading):
+class Writing(Transaction, Reading):
     """One transaction by `actor` at `now`; everything in it happens, or nothing does."""
 
-    def __init__(self, connection: Connection, *, actor: str, now: datetime, gate: Gate) -> None:
-        super().__init__(connection)
-        self.actor = actor
-        self.now = now
-        self._gate = gate
-
     # who may
-
-    def require(self, act: Act, *, about: str = "") -> None:
-        """Raise RoleMissing, which undoes this transaction and is audited, unless whoever acts may do this."""
-        self._gate.require(self.connection, act, about=about)
-
-    def who_acts(self) -> Identity | None:
-        """Return who acts as the roles see it, None where nobody can say."""
-        return self._gate.identity(self.connection)
-
-    def database_user(self) -> str:
-        """Return who logged in to the database server, "" for a catalog in a file."""
-        return self._gate.database_user(self.connection)
 
     def grant_role(self, role: Role, subject: Subject, *, reason: str) -> tuple[Grant, ...]:
         """Grant a role; returns the grants made, of which the first ever also lets its maker administer."""
@@ -100,6 +80,14 @@ class Writing(Reading):
         return place_changes.add_host(
             self, name, machine_id=machine_id, address=address, host_key=host_key, uses_sudo=uses_sudo
         )
+
+    def forget_host(self, host_id: int) -> None:
+        """End the record of a machine; StateChanged while a root in use is on it."""
+        place_changes.forget_host(self, host_id)
+
+    def remember_host(self, host_id: int, *, address: str, uses_sudo: bool) -> KnownHost:
+        """Take a forgotten machine back, which is reached in this way now."""
+        return place_changes.remember_host(self, host_id, address=address, uses_sudo=uses_sudo)
 
     def add_root(self, root: Root) -> Root:
         """Record a managed root, or take a forgotten one back; NameTaken when another root has the name."""

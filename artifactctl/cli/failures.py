@@ -17,7 +17,8 @@ def run_to_exit_code(program: Callable[[], object], *, arguments: Sequence[str])
     try:
         result = program()
     except ArtifactctlError as error:
-        tell(f"error: {_printable(error.message)}", f"hint: {_printable(error.remedy)}" if error.remedy else "")
+        tell(*(f"error: {_printable(message)}" for message in (error.message, *error.further)))
+        tell(f"hint: {_printable(error.remedy)}" if error.remedy else "")
         code = int(error.exit_code)
         return _with_traceback(code, arguments)
     except click.exceptions.Exit as leaving:

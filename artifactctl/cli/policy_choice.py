@@ -7,6 +7,7 @@ from artifactctl.cli.wiring import Wiring
 from artifactctl.domain.errors import UsageError
 
 if TYPE_CHECKING:
+    from artifactctl.configuration.footing import Footing
     from artifactctl.configuration.policy_in_force import PolicyTexts
     from artifactctl.policy.ruleset import Policy
 
@@ -29,6 +30,20 @@ def texts_named(wiring: Wiring, words: Sequence[bytes]) -> "PolicyTexts":
     if not words:
         return texts_of_environment(around.environment, working_directory=around.working_directory)
     return named_texts([os.fsdecode(word) for word in words], working_directory=around.working_directory)
+
+
+def footing_under(wiring: Wiring, words: Sequence[str], *, with_shipped_default: bool = True) -> "Footing":
+    """Return what is configured beside the policy files that `words` name, as a run with them would count it."""
+    from artifactctl.configuration.footing import footing_of
+
+    around = wiring.surroundings
+    return footing_of(
+        words,
+        wiring.settings,
+        around.environment,
+        working_directory=around.working_directory,
+        with_shipped_default=with_shipped_default,
+    )
 
 
 def policy_if_readable(wiring: Wiring) -> "Policy":

@@ -1,5 +1,6 @@
 """The policy and the catalog that a command line means: what it names, else what is in force."""
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -9,6 +10,7 @@ if TYPE_CHECKING:
     from artifactctl.catalog import Reading
     from artifactctl.cli.wiring import Wiring
     from artifactctl.configuration.policy_files import PolicyText
+    from artifactctl.policy.differing import Candidate
     from artifactctl.policy.ruleset import Policy
 
 
@@ -24,12 +26,40 @@ def named_or_in_force(wiring: "Wiring", words: Sequence[str]) -> "tuple[PolicyTe
     return in_force
 
 
-def policy_named(wiring: "Wiring", word: str) -> "Policy":
-    """Return the policy in a file, a folder or `git:REV:PATH`."""
+def explaining_policy(wiring: "Wiring", words: Sequence[str]) -> "Policy":
+    """Return the policy that a run with `--policy` and these words would work under; says what counts beside them."""
+    from artifactctl.cli.policy_choice import policy_for, texts_named
+    from artifactctl.configuration.policy_files import meaning_of
+    from artifactctl.policy.edits import additions
+    from artifactctl.report.policy_additions import HEADING, spell_additions
+
+    named = texts_named(wiring, [os.fsencode(word) for word in words])
+    policy = policy_for(wiring, named)
+    if not words:
+        named_or_in_force(wiring, ())
+    if named and (added := additions(meaning_of(named), policy)):
+        wiring.output.note(f"{HEADING}: {spell_additions(added)}")
+    return policy
+
+
+def candidates(wiring: "Wiring", words: tuple[str, str], *, exported: bool) -> "tuple[Candidate, Candidate]":
+    """Return the policies that two words name (a file, a folder, `git:REV:PATH`), with what is configured beside them.
+
+    `exported`: they are asked of an exported catalog, which need not be of this place: with no configuration here, only
+    what is in the files counts.
+    """
+    from artifactctl.cli.policy_choice import footing_under
     from artifactctl.configuration.policy_files import policy_texts
+    from artifactctl.policy.differing import Candidate
     from artifactctl.policy.reading import load_policy
 
-    return load_policy(policy_texts((word,), working_directory=wiring.surroundings.working_directory))
+    here = wiring.surroundings.working_directory
+    old, new = (load_policy(policy_texts((word,), working_directory=here)) for word in words)
+    footing = footing_under(wiring, words, with_shipped_default=not exported)
+    return (
+        Candidate(written=old, standing=footing.under(old)),
+        Candidate(written=new, standing=footing.under(new)),
+    )
 
 
 @contextmanager

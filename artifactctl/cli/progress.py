@@ -1,5 +1,6 @@
 """Progress on stderr: a bar with rate and time left on a terminal, else a line a minute; nothing for quick work."""
 
+import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
@@ -34,18 +35,20 @@ class Progress:
         self._done = 0
         self._bar: Any = None
         self._task: Any = None
+        self._one_at_a_time = threading.Lock()
 
     def advance(self, amount: int) -> None:
-        """Count `amount` more as done."""
-        self._done += amount
-        now = self._clock()
-        if self._bar is not None:
-            self._bar.update(self._task, completed=self._done)
-        elif self._drawn and now - self._began >= QUIET_SECONDS:
-            self._start_bar()
-        elif not self._drawn and now - self._last_line >= LINE_EVERY_SECONDS:
-            self._last_line = now
-            tell(self.line(now))
+        """Count `amount` more as done; several machines may be worked on at the same time."""
+        with self._one_at_a_time:
+            self._done += amount
+            now = self._clock()
+            if self._bar is not None:
+                self._bar.update(self._task, completed=self._done)
+            elif self._drawn and now - self._began >= QUIET_SECONDS:
+                self._start_bar()
+            elif not self._drawn and now - self._last_line >= LINE_EVERY_SECONDS:
+                self._last_line = now
+                tell(self.line(now))
 
     def line(self, now: float) -> str:
         """Return the state in one line: how much of how much, rate, time left."""

@@ -263,10 +263,8 @@ class ReclaimSession:
         """Register for good what was tried out; what the person agreed to must still be what is there."""
         if self._adoption is None:
             return shown
-        from artifactctl.cli.opening import start
-
         wiring = self._wiring
-        catalog = wiring.catalog_if_any or start(wiring).catalog
+        catalog = wiring.catalog_if_any or wiring.start_catalog().catalog
         self._work = workplace_of(wiring, catalog=catalog, host=self._host, named=self._policy)
         chosen = self._adoption.make_real(self._host, catalog, acting=wiring.acting_on(self._host))
         self._wish = replace(self._wish, chosen=chosen)

@@ -1,6 +1,7 @@
-"""Scanning one machine after the other."""
+"""Scanning several machines at the same time. What is found is recorded in short transactions, whoever comes first."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from artifactctl.cli.scan_words import ScanWords
@@ -15,14 +16,13 @@ if TYPE_CHECKING:
 
 def scan_each(
     wiring: Wiring, meant: Sequence[ScanWords], *, wrote: bool, advance: Callable[[int], None]
-) -> "Iterator[Answer[tuple[HostIdentity, ScanReport]]]":
-    """Yield (machine, what was found there) for each; without `wrote` nothing is recorded."""
-    for each in meant:
+) -> "tuple[Answer[tuple[HostIdentity, ScanReport]], ...]":
+    """Return (machine, what was found there) for each; without `wrote` nothing is recorded."""
 
-        def look(host: "Host", meant: ScanWords = each) -> "tuple[HostIdentity, ScanReport]":
-            return host.identify(), _scan(wiring, host, meant, advance, wrote=wrote)
+    def look(host: "Host", words: ScanWords) -> "tuple[HostIdentity, ScanReport]":
+        return host.identify(), _scan(wiring, host, words, advance, wrote=wrote)
 
-        yield from wiring.fleet.one_by_one((each.machine,), look)
+    return wiring.fleet.each_its_own([(each.machine, partial(look, words=each)) for each in meant])
 
 
 def _scan(

@@ -5,13 +5,30 @@ context's `meta`, which all levels of one command line share. The environment is
 a flag that stands further left.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import click
 
 _META = "artifactctl.choices"
+
+Changes = Callable[[Mapping[str, Any]], bool]
+
+
+def always(_parameters: Mapping[str, Any]) -> bool:
+    """Say that a command changes something whatever its parameters are."""
+    return True
+
+
+def unless_dry_run(parameters: Mapping[str, Any]) -> bool:
+    """Say that a command changes something without `--dry-run`, or saves what it would do."""
+    return not parameters.get("dry_run") or parameters.get("out") is not None
+
+
+def if_given(*names: str) -> Changes:
+    """Return that a command changes, promises or saves something where one of these options is given."""
+    return lambda parameters: any(parameters.get(name) for name in names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +86,8 @@ def reason_option(help_text: str = "Why; kept in the audit log.") -> click.Optio
 class Command(click.Command):
     """A command with the shared options.
 
-    `formats` are the ways it can print its answer; `reasoned` commands take `--reason` as well.
+    `formats` are the ways it can print its answer; `reasoned` commands take `--reason` as well. `changes` says by the
+    parameters whether something comes of it that rests on the catalog: one that moved away is not asked for that.
     """
 
     def __init__(
@@ -78,11 +96,13 @@ class Command(click.Command):
         *,
         formats: Sequence[str] = ("text", "json"),
         reasoned: bool = False,
+        changes: Changes | None = None,
         params: list[click.Parameter] | None = None,
         **settings: Any,
     ) -> None:
         own = [*(params or ()), *([reason_option()] if reasoned else ()), *shared_options(formats)]
         super().__init__(name, params=own, **settings)
+        self.changes = changes
 
 
 class Group(click.Group):

@@ -1,6 +1,7 @@
-"""Verifying what was named, or everything, one machine after the other."""
+"""Verifying what was named, or everything, on several machines at the same time."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from artifactctl.cli.which_machine import Incomplete, every_machine_meant, machines_of_roots
@@ -30,28 +31,25 @@ def verify_each(
 
     named = _by_machine(wiring, names, hosts) if names else None
     machines = every_machine_meant(wiring, hosts) if named is None else tuple(named)
-    results: list[VerifyResult] = []
-    for machine in machines:
 
-        def verify(host: "Host", machine: "KnownHost | None" = machine) -> "tuple[VerifyResult, ...]":
-            chosen = verifying.names_here(host, wiring.catalog) if named is None else named[machine]
-            return tuple(
-                verifying.verify_named(
-                    host,
-                    wiring.catalog,
-                    names=chosen,
-                    here=wiring.here,
-                    now=wiring.now(),
-                    actor=wiring.actor,
-                    level=level,
-                    progress=advance,
-                    clients=wiring.clients,
-                )
+    def verify(host: "Host", chosen: Sequence[str] | None) -> "tuple[VerifyResult, ...]":
+        return tuple(
+            verifying.verify_named(
+                host,
+                wiring.catalog,
+                names=verifying.names_here(host, wiring.catalog) if chosen is None else chosen,
+                here=wiring.here,
+                now=wiring.now(),
+                actor=wiring.actor,
+                level=level,
+                progress=advance,
+                clients=wiring.clients,
             )
+        )
 
-        for found in answered.answers(wiring.fleet.one_by_one((machine,), verify), of=len(machines)):
-            results += found
-    return tuple(results)
+    asked = [(machine, partial(verify, chosen=None if named is None else named[machine])) for machine in machines]
+    found = answered.answers(wiring.fleet.each_its_own(asked), of=len(machines))
+    return tuple(result for results in found for result in results)
 
 
 def _by_machine(wiring: Wiring, words: Sequence[str], hosts: Sequence[str]) -> Named:

@@ -96,10 +96,17 @@ def host_of_plan(wiring: Wiring, plan: "CapacityPlan | ReclaimPlan") -> "Host":
         name = plan.hostname if isinstance(plan, ReclaimPlan) else plan.host
         raise Refused(
             f"the plan was made for the machine {name} (machine id {machine_id}, host key {host_key}), and this "
-            "catalog knows none like that",
+            f"catalog knows none like that, but {_machines_known(wiring)}",
             remedy="`artifactctl host ls` lists the machines; make a new plan for the one you mean",
         )
     return wiring.fleet.reach(same[0])
+
+
+def _machines_known(wiring: Wiring) -> str:
+    here = wiring.identity
+    with wiring.catalog.reading() as reading:
+        others = [f"{known.name} (machine id {known.machine_id})" for known in reading.hosts() if known.address]
+    return ", ".join([f"this one, {here.hostname} (machine id {here.machine_id})", *others])
 
 
 def every_machine_meant(wiring: Wiring, hosts: Sequence[str]) -> "Machines":

@@ -12,7 +12,7 @@ import click
 
 from artifactctl.cli.dialogue import Dialogue
 from artifactctl.cli.output import Output
-from artifactctl.cli.shared_options import Choices
+from artifactctl.cli.shared_options import Choices, Command
 from artifactctl.domain.errors import ArtifactctlError, UsageError
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from artifactctl.inventory.doorkeeping import Doorkeeper
     from artifactctl.inventory.fleet import Fleet
     from artifactctl.inventory.places import Here
+    from artifactctl.inventory.starting import StartedCatalog
 
 
 class Wiring:
@@ -57,7 +58,7 @@ class Wiring:
     @cached_property
     def limits(self) -> "SafetyLimits":
         """The safety limits in force before the command's own flags."""
-        from artifactctl.configuration.limits import safety_limits
+        from artifactctl.configuration.limits_in_force import safety_limits
 
         return safety_limits(self.settings, self.surroundings.environment)
 
@@ -87,7 +88,20 @@ class Wiring:
         """The catalog; where there is none yet, or an old one, a person is asked whether to make it."""
         from artifactctl.cli.opening import open_or_offer
 
-        return open_or_offer(self)
+        return open_or_offer(
+            self.open_existing,
+            lambda: self.start_catalog().catalog,
+            dialogue=self.dialogue,
+            named_by=self.location.named_by,
+        )
+
+    def start_catalog(self) -> "StartedCatalog":
+        """Make or upgrade the catalog, as `init` does."""
+        from artifactctl.inventory.starting import start_catalog
+
+        started = start_catalog(self.location.location, acting=self.acting, doorkeeper=self.doorkeeper)
+        self.closing(started.catalog)
+        return started
 
     @cached_property
     def catalog_if_any(self) -> "Catalog | None":
@@ -98,6 +112,17 @@ class Wiring:
             return self.open_existing()
         except CatalogMissing:
             return None
+
+    def require_in_force(self) -> None:
+        """Refuse where the catalog moved away, before anything is looked at, saved or written; CatalogMoved."""
+        from artifactctl.catalog import CatalogOutdated
+
+        try:
+            catalog = self.catalog_if_any
+        except CatalogOutdated:  # whoever uses it is asked whether to upgrade it
+            return
+        if catalog is not None:
+            catalog.require_in_force()
 
     def open_existing(self) -> "Catalog":
         """Open the catalog as it is; CatalogMissing, CatalogOutdated and the like as they are found."""
@@ -266,9 +291,12 @@ def pass_wiring(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give the command its wiring as first argument; the context's object may be a `Surroundings` (tests)."""
 
     def call(*arguments: Any, **options: Any) -> Any:
-        return click.get_current_context().invoke(
-            command, wiring_of(click.get_current_context()), *arguments, **options
-        )
+        context = click.get_current_context()
+        wiring = wiring_of(context)
+        changes = context.command.changes if isinstance(context.command, Command) else None
+        if changes is not None and changes(context.params):
+            wiring.require_in_force()
+        return context.invoke(command, wiring, *arguments, **options)
 
     return update_wrapper(call, command)
 

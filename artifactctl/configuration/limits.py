@@ -3,13 +3,10 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from artifactctl.domain.errors import UsageError
 from artifactctl.domain.quantities import parse_duration, parse_size
-
-if TYPE_CHECKING:
-    from artifactctl.configuration.settings import Settings
 
 
 class LimitLoosened(UsageError):
@@ -53,30 +50,6 @@ class SafetyLimits:
                 remedy=f"safety limits can only be tightened here; change {name} under [policy] in artifactctl.toml",
             )
         return replace(self, **{name: wanted})
-
-
-def safety_limits(settings: "Settings", environment: Mapping[str, str]) -> SafetyLimits:
-    """Return the limits of the configuration files, tightened by ARTIFACTCTL_* variables; no policy file is asked."""
-    return tightened_by(environment, replace(SafetyLimits(), **stated_limits(settings)))
-
-
-def stated_limits(settings: "Settings") -> dict[str, Any]:
-    """Return the limits that the configuration files set themselves, by name."""
-    found = {}
-    for name in LIMIT_PARSERS:
-        setting = settings.values.get(f"policy.{name}")
-        if setting is not None:
-            found[name] = read_limit(name, str(setting.value), place=setting.place)
-    return found
-
-
-def tightened_by(environment: Mapping[str, str], limits: SafetyLimits) -> SafetyLimits:
-    """Return the limits made stricter by ARTIFACTCTL_* variables; LimitLoosened for one that asks for less safety."""
-    for name in LIMIT_PARSERS:
-        variable = f"ARTIFACTCTL_{name.upper()}"
-        if environment.get(variable):
-            limits = limits.tightened(name, environment[variable], source=variable)
-    return limits
 
 
 def read_limit(name: str, text: str, *, place: str) -> Any:

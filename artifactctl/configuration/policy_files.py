@@ -48,7 +48,7 @@ def meaning_of(files: Sequence[tuple[str, str | bytes]]) -> Policy:
 
 
 def policy_texts(words: Iterable[str], *, working_directory: Path) -> tuple[PolicyText, ...]:
-    """Return the files that `words` name: a file, a folder's *.yaml in name order, or `git:REV:PATH`; each once."""
+    """Return the files that `words` name: a file, a folder's *.yaml and *.yml by name, or `git:REV:PATH`; each once."""
     found: dict[str, bytes] = {}
     for word in words:
         found.update(_named(word, working_directory))
@@ -87,5 +87,5 @@ def _named(word: str, working_directory: Path) -> Iterable[PolicyText]:
             f"the policy {word} cannot be read: {error.strerror}", remedy="name a policy file, or a folder of them"
         ) from error
     if not texts:
-        raise PolicyUnreadable(f"the folder {word} holds no policy file", remedy="policy files end in .yaml")
+        raise PolicyUnreadable(f"the folder {word} holds no policy file", remedy="policy files end in .yaml or .yml")
     return texts

@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from artifactctl.configuration.limits import SafetyLimits, stated_limits, tightened_by
-from artifactctl.configuration.policy_files import FILES_KEY, PolicyText, meaning_of, policy_texts, texts_in_force
+from artifactctl.configuration.limits import SafetyLimits
+from artifactctl.configuration.limits_in_force import stated_limits, tightened_by
+from artifactctl.configuration.policy_files import FILES_KEY, meaning_of, policy_texts, texts_in_force
 from artifactctl.configuration.settings import Settings
 from artifactctl.domain.errors import UsageError
 from artifactctl.policy.layering import laid_over
@@ -50,12 +51,7 @@ def policy_in_force(
     for texts in (texts_of_environment(environment, working_directory=working_directory), named):
         if texts:
             policy = laid_over(policy, meaning_of(texts))
-    return _tightened_by_variables(policy, environment)
-
-
-def as_if_configured(texts: Sequence[PolicyText], settings: Settings, environment: Mapping[str, str]) -> Policy:
-    """Return what policy files would mean if the configuration named them."""
-    return _tightened_by_variables(meaning_of(texts).tightened(**stated_limits(settings)), environment)
+    return tightened_by_variables(policy, environment)
 
 
 def configured_policy(settings: Settings, *, working_directory: Path) -> Policy:
@@ -68,7 +64,8 @@ def configured_policy(settings: Settings, *, working_directory: Path) -> Policy:
     return replace(policy, limits=replace(policy.limits, **caps), **limits)
 
 
-def _tightened_by_variables(policy: Policy, environment: Mapping[str, str]) -> Policy:
+def tightened_by_variables(policy: Policy, environment: Mapping[str, str]) -> Policy:
+    """Return the policy made stricter by ARTIFACTCTL_MAX_BYTES and the like."""
     present = SafetyLimits(
         quiet_time=policy.quiet_time,
         grace=policy.grace,

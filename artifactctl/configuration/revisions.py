@@ -22,9 +22,7 @@ def files_at_revision(word: str, *, endings: tuple[str, ...], working_directory:
 
     PATH counts from the top of the repository; a path that begins with `./` counts from the working directory.
     """
-    revision, separator, path = word.removeprefix(GIT_PREFIX).partition(":")
-    if not separator or not revision or revision.startswith("-"):
-        raise RevisionUnreadable(f"`{word}` names no revision and path", remedy=_HINT)
+    revision, path = _parts(word)
     ask = partial(_git, asked=word, working_directory=working_directory)
     commit = ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     where = f"{commit.decode().strip()}:{path.rstrip('/')}"
@@ -33,10 +31,28 @@ def files_at_revision(word: str, *, endings: tuple[str, ...], working_directory:
     listed = map(os.fsdecode, ask("ls-tree", "-z", "--name-only", where).split(b"\0"))
     names = sorted(name for name in listed if name.endswith(endings) and not name.startswith("."))
     if not names:
-        raise RevisionUnreadable(f"{word} holds no policy file", remedy="policy files end in .yaml")
+        raise RevisionUnreadable(f"{word} holds no policy file", remedy="policy files end in .yaml or .yml")
     shown = word if word.endswith(("/", ":")) else f"{word}/"
     inside = where if where.endswith(":") else f"{where}/"
     return tuple((f"{shown}{name}", ask("cat-file", "blob", f"{inside}{name}")) for name in names)
+
+
+def place_in_work_tree(word: str, *, working_directory: Path) -> Path | None:
+    """Return where what `git:REV:PATH` names lies in the working tree, there now or not; None in a bare repository."""
+    _, path = _parts(word)
+    if path.startswith(("./", "../")):
+        return working_directory / path
+    ask = partial(_git, asked=word, working_directory=working_directory)
+    if ask("rev-parse", "--is-inside-work-tree").strip() != b"true":
+        return None
+    return Path(os.fsdecode(ask("rev-parse", "--show-toplevel").rstrip(b"\n"))) / path
+
+
+def _parts(word: str) -> tuple[str, str]:
+    revision, separator, path = word.removeprefix(GIT_PREFIX).partition(":")
+    if not separator or not revision or revision.startswith("-"):
+        raise RevisionUnreadable(f"`{word}` names no revision and path", remedy=_HINT)
+    return revision, path
 
 
 def _git(*words: str, asked: str, working_directory: Path) -> bytes:

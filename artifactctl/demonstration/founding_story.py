@@ -4,12 +4,13 @@ import json
 from dataclasses import dataclass
 
 from artifactctl.demonstration import props
-from artifactctl.demonstration.reader import SCRIPT_NAME, reading
 from artifactctl.demonstration.reckoning import Reckoning, bytes_as_du_counts, used_bytes_of
 from artifactctl.demonstration.scale import RESPONSE_SETS
 from artifactctl.demonstration.stage import Stage
 from artifactctl.demonstration.storyteller import Storyteller
 from artifactctl.domain.errors import ExitCode
+from artifactctl.domain.ledger import KnownHost
+from artifactctl.report.machines import fingerprint_of
 from artifactctl.report.sizes import format_whole_gib
 
 NAME = f"data/{props.HIDDEN_STATES}"
@@ -41,8 +42,15 @@ def tell_founding_story(teller: Storyteller, stage: Stage) -> None:
 
 def _introduce(scene: _Scene) -> None:
     stage, say = scene.stage, scene.teller.say
-    scene.teller.title("artifactctl: the founding story, on this machine")
-    if stage.why_small:
+    machine = stage.ground.machine
+    scene.teller.title(f"artifactctl: the founding story, on {machine.name if machine else 'this machine'}")
+    if machine is not None:
+        say(
+            f"Told small, 1 : 100,000, in a folder of its own on {machine.name}: {stage.ground.place()}.",
+            "Nothing of yours is touched and nothing stays behind, here or there. All of it is typed on this machine,",
+            f"in {stage.folder}.",
+        )
+    elif stage.why_small:
         say(
             f"Told small, 1 : 100,000, on real files in a folder instead of a 12 TB volume: {stage.why_small}.",
             f"Nothing of yours is touched and nothing stays behind. All of it is typed in {stage.folder}.",
@@ -56,22 +64,34 @@ def _introduce(scene: _Scene) -> None:
 
 def _lay_out(scene: _Scene) -> None:
     props.lay_out(scene.stage.volume, scene.stage.scale)
+    scene.stage.ground.settle(scene.stage.volume)
     scene.teller.heading("The disk as they found it")
     scene.teller.say(
         "Two engineers train a draft model for Kimi-K2.5. The hidden states of the first ten thousand samples",
         "are on the volume, and the next run will be several times as large.",
     )
-    scene.teller.run("df", "-h", "volume")
-    scene.teller.run("du", "-h", "--max-depth=1", "volume")
+    scene.stage.ground.look(scene.teller, "df", "-h")
+    scene.stage.ground.look(scene.teller, "du", "-h", "--max-depth=1")
 
 
 def _look_around(scene: _Scene) -> None:
     scene.teller.heading("What is it all?")
     scene.teller.say("Say once where the tool may act, then let it look. It reads headers, never the data.")
     scene.teller.run("artifactctl", "init", "--yes")
-    scene.teller.run("artifactctl", "root", "add", "volume", "--name", "data")
+    if scene.stage.ground.machine is not None:
+        _make_known(scene, scene.stage.ground.machine)
+    scene.teller.run("artifactctl", "root", "add", scene.stage.ground.place(), "--name", "data")
     scene.teller.run("artifactctl", "scan", "data")
     scene.teller.run("artifactctl", "du")
+
+
+def _make_known(scene: _Scene, machine: KnownHost) -> None:
+    """Add the machine to the story's own catalog by the key that the person's catalog has of it."""
+    scene.teller.run(
+        *("artifactctl", "host", "add", machine.name, machine.address),
+        *("--host-key", fingerprint_of(machine), *(("--sudo",) if machine.uses_sudo else ())),
+    )
+    scene.teller.say("From now on only a machine with that key and that machine id is taken for it.")
 
 
 def _record_where_it_came_from(scene: _Scene) -> None:
@@ -84,12 +104,12 @@ def _record_where_it_came_from(scene: _Scene) -> None:
     )
     inputs = [word for name in RESPONSE_SETS for word in ("--input", f"data/{props.RESPONSES}/{name}.jsonl")]
     scene.teller.run(
-        *("artifactctl", "register", f"volume/{props.MERGED_CORPUS}", "--kind", "merged_corpus"),
+        *("artifactctl", "register", scene.stage.ground.place(props.MERGED_CORPUS), "--kind", "merged_corpus"),
         *("--tokens", scale.corpus_tokens, "--records", str(scale.records)),
         *inputs,
     )
     scene.teller.run(
-        *("artifactctl", "register", f"volume/{props.HIDDEN_STATES}", "--kind", "hidden_states"),
+        *("artifactctl", "register", scene.stage.ground.place(props.HIDDEN_STATES), "--kind", "hidden_states"),
         *("--input", f"data/{props.OLD_CORPUS}", "--run-time", "19h"),
     )
     scene.teller.run("artifactctl", "link", f"data/{props.VOCAB_MAP}", "--input", f"data/{props.MERGED_CORPUS}")
@@ -140,16 +160,12 @@ def _preview(scene: _Scene) -> bool:
 
 
 def _be_refused(scene: _Scene) -> None:
-    shard = f"volume/{props.HIDDEN_STATES}/{props.shard_name(117)}"
     scene.teller.say("Only that somebody is still reading one of the shards.")
-    with reading(shard, folder=scene.stage.folder) as (process_id, said):
-        scene.teller.type("python", SCRIPT_NAME, shard, background=True)
-        scene.teller.show(said)
+    with scene.stage.ground.reading(scene.teller, props.HIDDEN_STATES, props.shard_name(117)):
         code = scene.teller.run(*RECLAIM, "--yes", ends_with=(ExitCode.REFUSED,))
         scene.teller.say(
             f"Exit code {code}: refused, nothing changed. No option waives this one; the reader has to end."
         )
-        scene.teller.type("kill", str(process_id))
 
 
 def _set_aside_and_restore(scene: _Scene) -> None:
@@ -165,22 +181,28 @@ def _set_aside_and_restore(scene: _Scene) -> None:
 def _delete_for_good(scene: _Scene) -> None:
     scene.teller.heading("It goes for good")
     scene.teller.say("Decided. Every guard is asked again at each of the two steps.")
+    if scene.stage.why_small:
+        scene.teller.run(*RECLAIM, "--yes")
+        _purge(scene)
+        return
     removed = bytes_as_du_counts(scene.stage.volume / props.HIDDEN_STATES)
     scene.teller.run(*RECLAIM, "--yes")
     used_before = used_bytes_of(scene.stage.volume)
-    scene.teller.run(
-        *("artifactctl", "quarantine", "purge", NAME, "--reason", "the disk is needed", "--yes"),
-        ends_with=(ExitCode.DONE, ExitCode.PARTLY_DONE),
-    )
-    scene.teller.run("df", "-h", "volume")
-    if scene.stage.why_small:
-        return
+    _purge(scene)
     reckoning = Reckoning(
         used_before_bytes=used_before,
         removed_bytes=removed,
         used_now_bytes=used_bytes_of(scene.stage.volume),
     )
     scene.teller.say(*reckoning.lines())
+
+
+def _purge(scene: _Scene) -> None:
+    scene.teller.run(
+        *("artifactctl", "quarantine", "purge", NAME, "--reason", "the disk is needed", "--yes"),
+        ends_with=(ExitCode.DONE, ExitCode.PARTLY_DONE),
+    )
+    scene.stage.ground.look(scene.teller, "df", "-h")
 
 
 def _ask_what_happened(scene: _Scene) -> None:

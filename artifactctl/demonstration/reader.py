@@ -8,7 +8,7 @@ from pathlib import Path
 
 SCRIPT_NAME = "read_shard.py"
 # It waits for its input to end, so that it ends by itself when the demonstration does, however that ends.
-_SCRIPT = """\
+SCRIPT = """\
 import os, sys
 
 with open(sys.argv[1], "rb") as shard:
@@ -22,7 +22,7 @@ with open(sys.argv[1], "rb") as shard:
 @contextmanager
 def reading(shard: str, *, folder: Path) -> Iterator[tuple[int, str]]:
     """Yield (process id, what it said) of a process in `folder` that has `shard`, a path below it, open."""
-    (folder / SCRIPT_NAME).write_text(_SCRIPT, encoding="utf-8")
+    (folder / SCRIPT_NAME).write_text(SCRIPT, encoding="utf-8")
     process = subprocess.Popen(
         [sys.executable, SCRIPT_NAME, shard],
         cwd=folder,

@@ -73,6 +73,7 @@ class Root:
     """A managed root: `path` is absolute on its host; `root_id` also stands in the marker file on disk.
 
     `attestation` is what somebody stated, on record, about who else can open files: the text of an `Attestation`.
+    `is_managed` is false once it was forgotten: what lies there is kept track of no more, and counts as nobody's copy.
     """
 
     root_id: str
@@ -83,6 +84,7 @@ class Root:
     filesystem_type: str
     inode: int
     attestation: str = ""
+    is_managed: bool = True
 
     @property
     def is_marked(self) -> bool:

@@ -23,6 +23,7 @@ class AuditAction(StrEnum):
     CATALOG_CONFIRM = "catalog.confirm"  # a person vouched for the lineage of a rebuilt catalog
     CATALOG_RAISE_EPOCH = "catalog.raise_epoch"  # a person let a restored catalog act on a root again
     HOST_ADD = "host.add"  # another machine is known from now on, by the key that it proved to have
+    HOST_FORGET = "host.forget"  # it is not worked with any more; its record stays
     ROOT_ADD = "root.add"  # a folder is managed from now on
     ROOT_ATTEST = "root.attest"  # a person said who else has files open there
     ROOT_WITHDRAW = "root.withdraw"  # what was said about that was taken back
@@ -58,6 +59,7 @@ class AuditAction(StrEnum):
     ROLE_REFUSED = "role.refused"  # somebody asked for what takes a role they do not have
     PLAN_RECORD = "plan.record"  # a person put their name to a plan
     PLAN_APPROVE = "plan.approve"  # a person approved a plan by its digest
+    PLAN_APPROVE_REFUSED = "plan.approve_refused"  # its planner tried to, where somebody else must
     QUARANTINE_BEGIN = "quarantine.begin"  # cleared for being set aside; nothing has moved yet
     QUARANTINE_DONE = "quarantine.done"  # set aside, looked at again, and kept there
     QUARANTINE_ABANDON = "quarantine.abandon"  # given up before anything moved

@@ -1,5 +1,6 @@
 """Errors say what happened, to which object, and what to type next; the class owns the exit code."""
 
+from collections.abc import Sequence
 from enum import IntEnum
 
 
@@ -18,14 +19,18 @@ class ExitCode(IntEnum):
 
 
 class ArtifactctlError(Exception):
-    """An expected failure: `message` names what happened and the object, `remedy` what to type next."""
+    """An expected failure: `message` names what happened and the object, `remedy` what to type next.
+
+    `further` are more messages of the same sort, told each in a line of its own.
+    """
 
     exit_code: ExitCode = ExitCode.UNEXPECTED
 
-    def __init__(self, message: str, *, remedy: str = "") -> None:
+    def __init__(self, message: str, *, remedy: str = "", further: Sequence[str] = ()) -> None:
         super().__init__(message)
         self.message = message
         self.remedy = remedy
+        self.further = tuple(further)
 
 
 class UsageError(ArtifactctlError):

@@ -22,14 +22,22 @@ QUARANTINED_CONTENT = b"content"
 class HostIdentity:
     """A machine. `machine_id` is /etc/machine-id (or a generated stand-in kept in the catalog's state folder).
 
-    `host_key` is the fingerprint of the key by which a machine elsewhere proved who it is, "" for the one that the
-    program runs on. Both together identify it: images are copied with their machine id.
+    `host_key` is the key (`type base64`) by which a machine elsewhere proved who it is, "" for the one that the program
+    runs on. Both together identify it: images are copied with their machine id. `own_keys` are those by which a machine
+    proves to others who it is, as far as it says so.
     """
 
     machine_id: str
     hostname: str
     boot_id: str
     host_key: str = ""
+    own_keys: tuple[str, ...] = ()
+
+    def has(self, machine_id: str, host_key: str) -> bool:
+        """Whether it is the machine that others know by both: where the program runs on it, one of its keys counts."""
+        if self.machine_id != machine_id:
+            return False
+        return self.host_key == host_key or (not self.host_key and host_key in self.own_keys)
 
     @property
     def elsewhere(self) -> str:

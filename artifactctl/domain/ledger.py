@@ -58,6 +58,7 @@ class KnownHost:
     """A machine the catalog knows. `address` is "" for the machine the catalog was made on, else `ssh://user@host`.
 
     A machine is identified by `host_key` and `machine_id` together; equal machine ids alone never merge two.
+    `forgotten_at` is None while it is worked with.
     """
 
     host_id: int
@@ -66,6 +67,7 @@ class KnownHost:
     address: str = ""
     host_key: str = ""
     uses_sudo: bool = False
+    forgotten_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

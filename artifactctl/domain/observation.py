@@ -179,8 +179,8 @@ class TreeSummary:
     `allocated_bytes` is st_blocks * 512 with every inode once, folders included (as `du -s`). `exclusive_bytes` leaves
     out the `shared_inodes`, which have a name outside the target as well (`outside_names`: the first of them).
     `fingerprint` and `member_digest` are SHA-256 in hex: the first over (path, type, inode, size, mtime, ctime) of
-    everything below plus the top's inode; the second over (path, type, size) of everything that is not a folder.
-    `changed_at` is the newest mtime or ctime (of the target itself the mtime, since a rename changes its ctime),
+    everything below plus the top folder's inode; the second over (path, type, size) of everything that is not a folder.
+    `changed_at` is the newest mtime or ctime (of the top folder itself the mtime, since a rename changes its ctime),
     `written_at` the newest mtime alone, folders and the top included, `read_at` the newest atime of a regular file.
     """
 

@@ -32,6 +32,7 @@ class Act(StrEnum):
     APPROVE = "approve"
     SET_ASIDE = "set_aside"
     PURGE = "purge"
+    COPY = "copy"
     RELEASE_HOLD = "release_hold"
     BREAK_LEASE = "break_lease"
     CHANGE_ROOT = "change_root"
@@ -57,6 +58,11 @@ RULES: Mapping[Act, Rule] = {
     Act.PURGE: Rule(
         role=Role.PURGE, words="purge artifacts", commands=("quarantine purge", "reclaim --purge-now", "apply")
     ),
+    Act.COPY: Rule(
+        role=Role.APPLY,
+        words="make copies of artifacts, in roots or in object stores",
+        commands=("archive", "unarchive"),
+    ),
     Act.RELEASE_HOLD: Rule(role=Role.RELEASE, words="release a hold", commands=("hold release",)),
     Act.BREAK_LEASE: Rule(role=Role.RELEASE, words="break a lease", commands=("lease break",)),
     Act.CHANGE_ROOT: Rule(
@@ -64,7 +70,11 @@ RULES: Mapping[Act, Rule] = {
         words="add, attest or forget a root",
         commands=("root add", "root attest", "root forget"),
     ),
-    Act.ADD_HOST: Rule(role=Role.ADMINISTER, words="make another machine known", commands=("host add",)),
+    Act.ADD_HOST: Rule(
+        role=Role.ADMINISTER,
+        words="make another machine known, or forget one",
+        commands=("host add", "host forget"),
+    ),
     Act.CONFIRM_CATALOG: Rule(
         role=Role.ADMINISTER, words="take a restored catalog into force", commands=("doctor --repair",)
     ),

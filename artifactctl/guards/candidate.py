@@ -16,7 +16,7 @@ from artifactctl.domain.artifacts import (
     VerifyLevel,
 )
 from artifactctl.domain.attestation import Statement
-from artifactctl.domain.observation import Observation
+from artifactctl.domain.observation import Observation, TreeSummary
 from artifactctl.domain.verdicts import Evidence
 from artifactctl.policy.ruleset import Protect, RequireSuccessor
 
@@ -96,6 +96,14 @@ class Successor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Untold:
+    """Something that only the root's own folder tells, which cannot be read: why, and what to do about it."""
+
+    reason: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
     """One replica with everything the catalog says that could keep it.
 
@@ -105,6 +113,8 @@ class Candidate:
     `archives` are verified copies in object stores that were seen there just now, `archive_doubt` says why one that
     there should be does not count. `rebuilt_from_this` are artifacts without a live copy that would need this one to be
     built again.
+    `hashed_first` is when its members had the digests for the first time that they still had when it was verified last;
+    None where that was not by digests.
     `planned_fingerprint` is None while planning. `offered_by` is the policy rule that offers it ("" when none does:
     `kept_because` is then the policy's sentence). `protect` is the one of the policy that covers it, `archived_by` the
     rule that offers it if that is one that archives. What the rule asks for is asked again of what is on disk now:
@@ -112,7 +122,8 @@ class Candidate:
     `statement` is what is on record about who else can have files open on its volume. What was set aside on it may not
     go before `purge_not_before` (None: that is past, or nothing is to be purged), and never at once
     (`purge_at_once`). `is_set_aside`: it lies in quarantine and is to be purged now. `lineage_trusted` is false in a
-    catalog that was rebuilt or restored, or that is an older copy of itself, and was not confirmed since;
+    catalog that was rebuilt or restored, or that is an older copy of itself, and was not confirmed since; `root_untold`
+    says that this, and which holds stand in the root, is not known;
     `clock_trusted` while the clock is behind what was recorded.
     """
 
@@ -138,7 +149,9 @@ class Candidate:
     required_successor: RequireSuccessor | None = None
     required_copies: int = 0
     doubted_copies: tuple[str, ...] = ()
+    hashed_first: datetime | None = None
     lineage_trusted: bool = True
+    root_untold: Untold | None = None
     clock_trusted: bool = True
     statement: Statement | None = None
     purge_not_before: datetime | None = None
@@ -162,8 +175,7 @@ class Candidate:
         tree = observation.tree
         if tree is None:
             return ()
-        here = self.replica
-        digests_hold = here.verified_level is VerifyLevel.DIGESTS and here.verified_fingerprint == tree.fingerprint
+        digests_hold = self.is_as_hashed(tree)
         copies = [c for c in self.other_copies if digests_hold or (c.verified_at and tree.changed_at <= c.verified_at)]
         content = self.artifact.content_digest
         archives = [
@@ -172,6 +184,22 @@ class Candidate:
             if each.source_fingerprint == tree.fingerprint or (digests_hold and each.content_digest == content != "")
         ]
         return (*copies, *archives)
+
+    def is_as_hashed(self, tree: TreeSummary) -> bool:
+        """Whether nothing was touched since all of it was read and had the digests on record."""
+        here = self.replica
+        return here.verified_level is VerifyLevel.DIGESTS and here.verified_fingerprint == tree.fingerprint
+
+    def written_after(self, instant: datetime, observation: Observation) -> bool:
+        """Whether something may have been written into it after `instant`.
+
+        A mtime can be put back (`rsync -t`), so the ctime counts, which a link made or removed and a change of
+        permissions move as well: the digests of before then say that nothing was written.
+        """
+        tree = observation.tree
+        if tree is None or tree.changed_at <= instant:
+            return False
+        return not (self.is_as_hashed(tree) and self.hashed_first is not None and self.hashed_first <= instant)
 
     @property
     def goes_for_what_supersedes_it(self) -> bool:

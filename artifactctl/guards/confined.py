@@ -21,6 +21,13 @@ class Confined:
         """Return blocked for the first thing that leads out of the root, unknown when we could not look."""
         place = observation.confinement
         root = candidate.replica.root
+        if not root.is_managed:
+            return self._no(
+                f"the root `{root.name}` was forgotten: nothing below it is removed",
+                Verdict.BLOCKED,
+                ("root", "forgotten"),
+                remedy=f"`artifactctl root add {display_path(root.path)}` takes it back",
+            )
         if not root.is_marked:
             return self._no(
                 f"other machines may mount the volume of `{root.name}`: it is read-only until somebody states which",
@@ -37,6 +44,8 @@ class Confined:
                 ("marker", place.marker.value),
                 remedy="`artifactctl doctor` explains it; `artifactctl doctor --repair` confirms a restored catalog"
                 if foreign
+                else "run the same command with sudo, or as the account that added the root"
+                if unreadable
                 else "mount the volume, or look at it with `artifactctl doctor`",
             )
         if place.symlinked_component is not None:

@@ -16,8 +16,16 @@ class NoHold:
     name: ClassVar[str] = "no_hold"
 
     def check(self, candidate: Candidate, observation: Observation) -> Evidence:
-        """Return blocked with the reason somebody gave for keeping it."""
-        holds = candidate.holds
+        """Return blocked with the reason somebody gave for keeping it; unknown where the root's own list is unread."""
+        holds, untold = candidate.holds, candidate.root_untold
+        if not holds and untold is not None:
+            return Evidence(
+                guard=self.name,
+                verdict=Verdict.UNKNOWN,
+                reason=f"which holds stand in the root is not known: {untold.reason}",
+                facts=(("holds", "unread"),),
+                remedy=untold.remedy,
+            )
         if not holds:
             return Evidence(guard=self.name, verdict=Verdict.CLEAR, reason="no hold on it, above it or below it")
         first = holds[0]

@@ -18,8 +18,16 @@ class NoLiveDescendant:
     name: ClassVar[str] = "no_live_descendant"
 
     def check(self, candidate: Candidate, observation: Observation) -> Evidence:
-        """Return unknown in a catalog whose lineage nobody confirmed since it was rebuilt."""
+        """Return unknown where nobody confirmed the lineage since a rebuild, or a root cannot be asked about it."""
         del observation
+        untold = candidate.root_untold
+        if untold is not None:
+            return Evidence(
+                guard=self.name,
+                verdict=Verdict.UNKNOWN,
+                reason=f"whether the catalog is an older copy is not known: {untold.reason}",
+                remedy=untold.remedy,
+            )
         if not candidate.lineage_trusted:
             return Evidence(
                 guard=self.name,

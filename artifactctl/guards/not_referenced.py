@@ -46,6 +46,6 @@ class NotReferenced:
                 verdict=Verdict.UNKNOWN,
                 reason=f"{counted(len(problems), 'folder')} could not be searched for links: {problems[0]}",
                 facts=tuple(("unread", text) for text in problems[:20]),
-                remedy="make the folder readable, or run the same command with sudo",
+                remedy="unmount what is mounted there, or make the folder readable (or use sudo); then run it again",
             )
         return Evidence(guard=self.name, verdict=Verdict.CLEAR, reason="no link under a managed root leads to it")

@@ -1,6 +1,7 @@
 """`recoverable`: what is lost can be had again."""
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import ClassVar
 
 from artifactctl.domain.archives import ArchiveCopy
@@ -24,6 +25,13 @@ class Recoverable:
 
     def check(self, candidate: Candidate, observation: Observation) -> Evidence:
         """Return the way back, or why there is none."""
+        if candidate.root_untold is not None:
+            return Evidence(
+                guard=self.name,
+                verdict=Verdict.UNKNOWN,
+                reason=f"whether the catalog is an older copy is not known: {candidate.root_untold.reason}",
+                remedy=candidate.root_untold.remedy,
+            )
         if not candidate.lineage_trusted:
             return self._blocked(
                 candidate,
@@ -126,9 +134,21 @@ def _about_recipe(recipe: Recipe | None) -> Iterator[str]:
 def _new_content(candidate: Candidate, observation: Observation) -> str:
     """Return that something was written into it after it was called superseded; "" when nothing was."""
     successor, tree = candidate.successor, observation.tree
-    if successor is None or successor.since is None or tree is None or tree.written_at <= successor.since:
+    if successor is None or successor.since is None or tree is None:
         return ""
+    if not candidate.written_after(successor.since, observation):
+        return ""
+    name, after = candidate.artifact.name, f"after it was recorded as superseded by {successor.name}"
+    again = f"say so again with `artifactctl supersede {name} --by {successor.name}`"
+    if tree.written_at > successor.since:
+        return f"it was written to at {_instant(tree.written_at)}, {after} ({again})"
+    digests_tell = candidate.hashed_first is not None and candidate.hashed_first <= successor.since
+    verify = f"`artifactctl verify {name} --level digests` tells, or " if digests_tell else ""
     return (
-        f"it was written to at {tree.written_at:%Y-%m-%d %H:%M:%S} UTC, after it was recorded as superseded by "
-        f"{successor.name} (say so again with `artifactctl supersede {candidate.artifact.name} --by {successor.name}`)"
+        f"it was touched at {_instant(tree.changed_at)}, {after}: a write whose mtime was put back, or only a link or "
+        f"permissions ({verify}{again})"
     )
+
+
+def _instant(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M:%S} UTC"

@@ -48,12 +48,15 @@ def _host_on(connection: Connection, known: KnownHost) -> Host:
     from artifactctl.hosts.wire.bootstrap import CODE
     from artifactctl.hosts.wire.greeting import Manners
 
+    patience = connection.destination.patience
     try:
-        channel = start_python(connection, CODE, sudo=known.uses_sudo)
+        # Twice: that the machine is gone is noticed by the connection first; this is for a program that hangs.
+        channel = start_python(connection, CODE, sudo=known.uses_sudo, silence=2 * patience)
     except PythonMissing:
         return cast(Host, CoreutilsHost(connection, name=known.name))
     channel.when_closed(connection.close)
-    return RemoteHost(channel, machine=known.name, manners=Manners(asker=f"artifactctl on {gethostname()}"))
+    manners = Manners(asker=f"artifactctl on {gethostname()}", silence_seconds=patience.total_seconds())
+    return RemoteHost(channel, machine=known.name, manners=manners)
 
 
 def reach(

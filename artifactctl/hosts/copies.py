@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, TypeGuard
 
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.errors import HostRefused
@@ -141,7 +141,6 @@ class CopyWriting(Protocol):
         ...
 
 
-@runtime_checkable
 class CopyingHost(Host, Protocol):
     """A machine from and to whose roots copies can be made."""
 
@@ -184,9 +183,17 @@ class CopyingHost(Host, Protocol):
         ...
 
 
+def can_copy(host: Host) -> TypeGuard[CopyingHost]:
+    """Whether copies can be made there.
+
+    Asked of the object and not of its class: a machine under the name of the catalog passes on what it is asked.
+    """
+    return callable(getattr(host, "write_copy", None))
+
+
 def require_copying(host: Host) -> CopyingHost:
     """Return the machine as one that copies can be made on; HostRefused where it cannot do that."""
-    if isinstance(host, CopyingHost):
+    if can_copy(host):
         return host
     raise HostRefused(
         f"copies cannot be made on {host.identify().hostname}: what answers there can only look",

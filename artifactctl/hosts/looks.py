@@ -33,7 +33,12 @@ class Looks:
         machine_id = found["machine_id"] or self._stand_in_machine_id
         if not machine_id:
             raise HostFailure("this machine has no /etc/machine-id", remedy="systemd-machine-id-setup")
-        return HostIdentity(machine_id=machine_id, hostname=found["hostname"], boot_id=found["boot_id"])
+        return HostIdentity(
+            machine_id=machine_id,
+            hostname=found["hostname"],
+            boot_id=found["boot_id"],
+            own_keys=tuple(found["own_keys"]),
+        )
 
     def now(self) -> datetime:
         """Return this machine's clock."""

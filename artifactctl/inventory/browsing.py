@@ -23,7 +23,7 @@ def listing_of(reading: Reading, artifacts: Sequence[Artifact], *, now: datetime
     """Return the artifacts with the host names and the number of holds and leases beside them."""
     return Listing(
         artifacts=tuple(artifacts),
-        host_names={host.host_id: host.name for host in reading.hosts()},
+        host_names={host.host_id: host.name for host in reading.hosts_ever()},
         holds=Counter(hold.artifact_id for hold in reading.holds()),
         leases=Counter(lease.artifact_id for lease in reading.leases(now)),
     )

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from artifactctl.catalog import Reading
-from artifactctl.domain.artifacts import Artifact, Hold, Replica, Reservation
+from artifactctl.domain.artifacts import Artifact, Hold, Replica, Reservation, VerifyLevel
 from artifactctl.domain.attestation import MINIMUM_GRACE, Statement
 from artifactctl.guards import Candidate
+from artifactctl.guards.candidate import Untold
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.attesting import statements_for
 from artifactctl.inventory.catalog_heads import roots_ahead
@@ -46,13 +47,15 @@ class Trust:
     `lineage` is false since a rebuild or restore, and where a root has seen more of the catalog than there is of it.
 
     `statements` are what is on record about who else has files open below a root, by its id. `holds_in_roots` are
-    (root id, hold) that stand in the roots and that the catalog has never heard of.
+    (root id, hold) that stand in the roots and that the catalog has never heard of. `untold` says why a root can tell
+    neither, because the account at hand may not look into its folder.
     """
 
     lineage: bool = True
     clock: bool = True
     statements: Mapping[str, Statement] = field(default_factory=dict)
     holds_in_roots: tuple[tuple[str, MirroredHold], ...] = ()
+    untold: Untold | None = None
 
 
 def trust_in(reading: Reading, *, now: datetime) -> Trust:
@@ -66,10 +69,12 @@ def trust_in(reading: Reading, *, now: datetime) -> Trust:
 
 def trust_here(host: Host, reading: Reading, *, now: datetime) -> Trust:
     """Return what can be relied on by what the catalog and the roots of this machine say."""
-    alone = trust_in(reading, now=now)
+    alone, ahead = trust_in(reading, now=now), roots_ahead(host, reading)
+    denied = [Untold(reason=item.why, remedy=item.remedy) for item in ahead if item.is_denied]
     return replace(
         alone,
-        lineage=alone.lineage and not roots_ahead(host, reading),
+        lineage=alone.lineage and not ahead,
+        untold=denied[0] if denied else None,
         statements=statements_for(reading, host.identify()),
         holds_in_roots=holds_nobody_knows(host, reading),
     )
@@ -116,18 +121,29 @@ def candidate_for(
         other_copies=tuple(r for r in artifact.replicas if r.replica_id != replica.replica_id and fresh.is_verified(r)),
         archives=tuple(copy for copy in archives if copy.archive_id in fresh.archives),
         archive_doubt=doubts[0] if doubts else "",
+        hashed_first=_hashed_first(reading, replica),
         doubted_copies=fresh.doubted(r for r in artifact.replicas if r.replica_id != replica.replica_id),
         rebuilt_from_this=removed_children_of(reading, artifact, fresh=fresh),
         required_successor=None if choice.named else ruling.required_successor,
         required_copies=0 if choice.named or rule is None else copies_wanted_by(rule),
         quiet_time=ruling.quiet_time,
         lineage_trusted=trust.lineage,
+        root_untold=trust.untold,
         clock_trusted=trust.clock,
         statement=statement,
         purge_not_before=_purge_not_before(choice, statement, trust, now=now),
         purge_at_once=choice.purge_at_once,
         is_set_aside=choice.set_aside_at is not None,
     )
+
+
+def _hashed_first(reading: Reading, replica: Replica) -> datetime | None:
+    """Return when all members, as they are listed now, had their digests for the first time; None: not known."""
+    listed_at = reading.members_listed_at(replica.artifact_id)
+    if replica.verified_level is None or listed_at is None:
+        return None
+    done = (v for v in reading.verifications(replica.replica_id) if v.ok and v.level is VerifyLevel.DIGESTS)
+    return min((each.verified_at for each in done if each.verified_at >= listed_at), default=None)
 
 
 def _purge_not_before(choice: Choice, statement: Statement | None, trust: Trust, *, now: datetime) -> datetime | None:

@@ -35,10 +35,15 @@ class CatalogHead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AheadOfCatalog:
-    """A root that has seen events of this catalog which this catalog does not have; `why` is a sentence."""
+    """A root that has seen events of this catalog which this catalog does not have; `why` is a sentence.
+
+    `is_denied`: the account at hand may not look into the root's folder, so nobody knows; `remedy` says what to do.
+    """
 
     root: Root
     why: str
+    remedy: str = ""
+    is_denied: bool = False
 
 
 def head_of(reading: Reading) -> CatalogHead:
@@ -87,7 +92,8 @@ def roots_ahead(host: Host, reading: Reading) -> tuple[AheadOfCatalog, ...]:
                 continue  # not mounted, or not this catalog's: nothing goes there anyway
             seen = head_seen_by(host, root)
         except HostFailure as failure:
-            ahead.append(AheadOfCatalog(root=root, why=failure.message))
+            denied = isinstance(failure, HostDenied)
+            ahead.append(AheadOfCatalog(root=root, why=failure.message, remedy=failure.remedy, is_denied=denied))
             continue
         if seen is not None and not _has(reading, seen):
             why = f"the root `{root.name}` has seen event {seen.event} of it, which it does not have"

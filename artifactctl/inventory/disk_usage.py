@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from artifactctl.catalog import Catalog, Reading
 from artifactctl.catalog.failures import UnknownObject
-from artifactctl.catalog.reading import Reading
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, Root
 from artifactctl.domain.identity import HostIdentity
 from artifactctl.domain.text import display_path
@@ -44,15 +44,28 @@ def measured_places(reading: Reading, path: bytes | None, *, identity: HostIdent
     return ((exact or inside)[0],)
 
 
+def measure(
+    host: Host, catalog: Catalog, path: bytes | None, *, advance: Callable[[int], None]
+) -> tuple[DiskUsage, ...]:
+    """Return what lies below the roots of a machine, or below the one path; `advance` hears how many entries were seen.
+
+    A machine without Python only tells how much it is, of any path; elsewhere UnknownObject for one that is in no root.
+    """
+    sized: Callable[[bytes], TreeSize] | None = getattr(host, "tree_size", None)
+    if sized is not None and path is not None:
+        return (_size_alone(host.identify(), path, sized(path)),)
+    with catalog.reading() as reading:
+        places = measured_places(reading, path, identity=host.identify())
+        artifacts = reading.artifacts()
+    if sized is not None:
+        return tuple(_size_alone(host.identify(), place.path, sized(place.path)) for place in places)
+    return tuple(measure_place(host, place, artifacts, advance=advance) for place in places)
+
+
 def measure_place(
     host: Host, place: MeasuredPlace, artifacts: Iterable[Artifact], *, advance: Callable[[int], None]
 ) -> DiskUsage:
-    """Return the bytes below the place by kind and state; `advance` is told how many entries were seen.
-
-    A machine without Python only tells how much it is: then all of it counts as uncatalogued, and a problem says so.
-    """
-    if (sized := getattr(host, "tree_size", None)) is not None:
-        return _size_alone(host.identify(), place, sized(place.path))
+    """Return the bytes below the place by kind and state; `advance` is told how many entries were seen."""
     owners = _owners(place.root, artifacts)
     tally = _Tally(place, owners)
     for listing in host.walk(place.path):
@@ -61,17 +74,17 @@ def measure_place(
     return tally.usage(host.identify())
 
 
-def _size_alone(machine: HostIdentity, place: MeasuredPlace, size: "TreeSize") -> DiskUsage:
-    untold = f"{machine.hostname} has no Python: which of these bytes are whose cannot be told"
+def _size_alone(machine: HostIdentity, path: bytes, size: "TreeSize") -> DiskUsage:
     return DiskUsage(
         host=machine.hostname,
         elsewhere=machine.elsewhere,
-        path=place.path,
+        path=path,
         shares=(),
         uncatalogued=(),
         uncatalogued_bytes=size.allocated_bytes,
         folder_bytes=0,
-        problems=(untold, *size.problems),
+        problems=size.problems,
+        undivided=f"{machine.hostname} has no Python 3.8 or newer: whose bytes these are is not told",
     )
 
 

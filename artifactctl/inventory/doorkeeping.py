@@ -2,9 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection
 
 from artifactctl import audit
-from artifactctl.catalog import RoleMissing, Writing
+from artifactctl.catalog import RoleMissing
 from artifactctl.domain.accounts import Account
 from artifactctl.domain.audit import AuditAction, AuditEntry
 
@@ -19,14 +22,14 @@ class Doorkeeper:
         """Return the account that acts."""
         return self.ask_account()
 
-    def record_refusal(self, writing: Writing, refusal: RoleMissing) -> None:
+    def record_refusal(self, connection: Connection, refusal: RoleMissing, *, actor: str, now: datetime) -> None:
         """Audit who asked for what, and which role was missing."""
         permission, who = refusal.permission, refusal.who
         audit.append(
-            writing.connection,
+            connection,
             AuditEntry(
-                at=writing.now,
-                actor=writing.actor,
+                at=now,
+                actor=actor,
                 host=self.account().host,
                 action=AuditAction.ROLE_REFUSED,
                 reason=refusal.message,

@@ -19,6 +19,10 @@ class RootInUse(Refused):
     """Something on the root still needs it."""
 
 
+class LastCopies(Refused):
+    """The last copies of something lie there, and what was removed relied on them."""
+
+
 class NotTheRecordedVolume(Refused):
     """What is at the root's path is not what was there when it was added: unmounted, replaced or copied."""
 

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 
+from artifactctl import audit
 from artifactctl.catalog.artifact_queries import BYTES_AT_PATH
 from artifactctl.catalog.failures import UnknownObject
 from artifactctl.catalog.reading import Reading
 from artifactctl.domain.artifacts import Artifact, ReplicaState, Root
+from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.places import split_host
 from artifactctl.domain.text import shell_word
@@ -65,6 +67,9 @@ def _unknown(reading: Reading, word: str, place: Place | None) -> UnknownObject:
         scan = f"artifactctl scan {shell_word(place.typed)}"
         remedy = f"`{elsewhere}` is another machine's: name it like that" if elsewhere else scan
         return UnknownObject(f"no artifact is catalogued at {place.text}", remedy=remedy)
+    renamed = _called_since(reading, word)
+    if renamed:
+        return UnknownObject(f"the artifact `{word}` was renamed: it is called `{renamed}`", remedy=f"write {renamed}")
     near = reading.names_like(word, limit=5) if word else ()
     remedy = f"did you mean `{near[0]}`?" if near else "`artifactctl ls` lists the names"
     return UnknownObject(f"the catalog knows no artifact `{word}`, by name or by path", remedy=remedy)
@@ -77,3 +82,18 @@ def _same_path_elsewhere(reading: Reading, place: Place) -> str:
         if known.address and place.machine is None and _at_path(reading, place, roots) is not None:
             return Place(machine=known, path=place.path).text
     return ""
+
+
+def _called_since(reading: Reading, name: str) -> str:
+    """Return what an artifact is called now that once had the name, "" when none had, or it is not known any more."""
+    later: dict[str, str] = {}
+    for event in audit.events(reading.connection, action=AuditAction.ARTIFACT_RESTATE):
+        facts = event.entry.evidence
+        before = facts.get("name_before") if isinstance(facts, dict) else None
+        if isinstance(before, str) and before != event.entry.artifact:
+            later[before] = event.entry.artifact
+    met: set[str] = set()
+    while name in later and name not in met:
+        met.add(name)
+        name = later[name]
+    return name if met and reading.artifact(name) is not None else ""

@@ -96,18 +96,23 @@ class Fleet:
         return self.reach(machine_of_root(reading, root, here=self._here))
 
     def each(self, machines: Sequence[KnownHost | None], ask: Callable[[Host], Found]) -> tuple[Answer[Found], ...]:
-        """Ask several machines at the same time, for what only reads; one that fails is told and stops nobody.
+        """Ask several machines the same thing at the same time; see `each_its_own`."""
+        return self.each_its_own([(machine, ask) for machine in machines])
+
+    def each_its_own(
+        self, asked: Sequence[tuple[KnownHost | None, Callable[[Host], Found]]]
+    ) -> tuple[Answer[Found], ...]:
+        """Ask several machines at the same time, for what changes nothing on them; one that fails stops nobody.
 
         This machine is asked by the calling thread, since signals can be taken care of there only.
         """
-        elsewhere = [machine for machine in machines if machine is not None]
         with ThreadPoolExecutor(max_workers=MOST_AT_ONCE) as threads:
-            asked = {machine.host_id: threads.submit(self._ask, machine, ask) for machine in elsewhere}
+            answers = {m.host_id: threads.submit(self._ask, m, ask) for m, ask in asked if m is not None}
             try:
-                own = {None: self._ask(None, ask)} if None in machines else {}
-                return tuple(own[None] if m is None else asked[m.host_id].result() for m in machines)
+                own = [self._ask(None, ask) for machine, ask in asked if machine is None]
+                return tuple(own[0] if m is None else answers[m.host_id].result() for m, _ in asked)
             except BaseException:
-                for waiting in asked.values():
+                for waiting in answers.values():
                     waiting.cancel()
                 self.close()  # whoever waits for an answer stops waiting
                 raise
@@ -147,6 +152,11 @@ class Fleet:
             return Answer(name=name, machine=machine, failure=failure)
 
     def _try(self, machine: KnownHost) -> Host | ArtifactctlError:
+        if machine.forgotten_at is not None:
+            return HostFailure(
+                f"the machine {machine.name} was forgotten, and nothing is asked there",
+                remedy=f"`artifactctl host add {machine.name} {machine.address or 'ssh://...'}` takes it back",
+            )
         if not machine.address:
             return HostFailure(
                 f"the catalog has no address of the machine {machine.name}",

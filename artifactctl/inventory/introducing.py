@@ -1,11 +1,11 @@
 """Machines that are reached over ssh: making them known."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from artifactctl import audit
-from artifactctl.catalog import Catalog, NameTaken, Reading
+from artifactctl.catalog import Catalog, NameTaken, Reading, Writing
 from artifactctl.domain.audit import AuditAction, JsonValue
 from artifactctl.domain.errors import HostRefused
 from artifactctl.domain.ledger import KnownHost
@@ -70,21 +70,34 @@ def add_machine(
     key = connection.host_key
     with catalog.writing(acting.actor, acting.now) as writing:
         known = _known_already(writing, name, address, facts.machine_id, key, uses_sudo=uses_sudo)
-        if known is None:
-            known = writing.add_host(
-                name, machine_id=facts.machine_id, address=address, host_key=key.line, uses_sudo=uses_sudo
-            )
-            evidence: dict[str, JsonValue] = {
-                "name": name,
-                "address": address,
-                "host_key": str(key),
-                "vouched_by": said_by,
-                "machine_id": facts.machine_id,
-                "uses_sudo": uses_sudo,
-            }
-            audit.append(writing.connection, acting.entry(AuditAction.HOST_ADD, evidence=evidence))
+        if known is None or known.forgotten_at is not None:
+            meant = known or KnownHost(host_id=0, name=name, machine_id=facts.machine_id, host_key=key.line)
+            meant = replace(meant, address=address, uses_sudo=uses_sudo)
+            known = _take_in(writing, meant, vouched_by=said_by, key=key, acting=acting)
         warnings = (*_twins(writing, known), *_lacks(facts, known))
     return Introduced(known=known, facts=facts, warnings=warnings)
+
+
+def _take_in(writing: Writing, meant: KnownHost, *, vouched_by: str, key: HostKey, acting: Acting) -> KnownHost:
+    """Record a machine, or take it back where it was forgotten."""
+    evidence: dict[str, JsonValue] = {
+        "name": meant.name,
+        "address": meant.address,
+        "host_key": str(key),
+        "vouched_by": vouched_by,
+        "machine_id": meant.machine_id,
+        "uses_sudo": meant.uses_sudo,
+    }
+    audit.append(writing.connection, acting.entry(AuditAction.HOST_ADD, evidence=evidence))
+    if meant.forgotten_at is not None:
+        return writing.remember_host(meant.host_id, address=meant.address, uses_sudo=meant.uses_sudo)
+    return writing.add_host(
+        meant.name,
+        machine_id=meant.machine_id,
+        address=meant.address,
+        host_key=meant.host_key,
+        uses_sudo=meant.uses_sudo,
+    )
 
 
 def _first_contact(address: str, *, fingerprint: str, way: Way) -> tuple[Connection, str]:
@@ -101,12 +114,15 @@ def _known_already(
     reading: Reading, name: str, address: str, machine_id: str, key: HostKey, *, uses_sudo: bool
 ) -> KnownHost | None:
     """Return the row of exactly this machine; NameTaken and HostRefused where the name or the machine is another's."""
-    named = reading.host(name)
+    ever = reading.hosts_ever()
+    named = next((each for each in ever if each.name == name), None)
     if named is None:
-        same = [each for each in reading.hosts() if (each.machine_id, each.host_key) == (machine_id, key.line)]
+        same = [each for each in ever if (each.machine_id, each.host_key) == (machine_id, key.line)]
         if same:
+            again = f"artifactctl host add {same[0].name} {same[0].address}"
             raise NameTaken(
-                f"that machine is known as {same[0].name} already", remedy=f"artifactctl host check {same[0].name}"
+                f"that machine {'was' if same[0].forgotten_at else 'is'} known as {same[0].name} already",
+                remedy=again if same[0].forgotten_at else f"artifactctl host check {same[0].name}",
             )
         return None
     differs = [
@@ -122,7 +138,7 @@ def _known_already(
             f"{address} is not the machine {name} that the catalog knows: {'; '.join(differs)}",
             remedy="add it under a name of its own",
         )
-    if (named.address, named.uses_sudo) != (address, uses_sudo):
+    if named.forgotten_at is None and (named.address, named.uses_sudo) != (address, uses_sudo):
         raise NameTaken(f"{name} is known at {named.address} already", remedy=f"artifactctl host check {name}")
     return named
 

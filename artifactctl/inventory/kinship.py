@@ -13,6 +13,11 @@ _ENDED = frozenset({ReplicaState.GONE})
 _COUNTS = frozenset({ReplicaState.LIVE})
 
 
+def counts(replica: Replica) -> bool:
+    """Whether a replica can be somebody's copy, successor or input: live, and below a root that is still managed."""
+    return replica.state in _COUNTS and replica.root.is_managed
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Freshness:
     """Which fingerprints were seen on disk just now, by replica id: of those that are whole as the catalog has them.
@@ -32,11 +37,11 @@ class Freshness:
     @classmethod
     def as_recorded(cls, replicas: Iterable[Replica]) -> "Freshness":
         """Return what the catalog believes, for answers that do not look and on which nothing is removed."""
-        return cls(fingerprints={r.replica_id: r.fingerprint for r in replicas if r.state in _COUNTS})
+        return cls(fingerprints={r.replica_id: r.fingerprint for r in replicas if counts(r)})
 
     def is_there(self, replica: Replica) -> bool:
-        """Whether the replica is live and lies on disk just now, with every member the catalog knows."""
-        return replica.state in _COUNTS and replica.replica_id in self.fingerprints
+        """Whether the replica counts and lies on disk just now, with every member the catalog knows."""
+        return counts(replica) and replica.replica_id in self.fingerprints
 
     def doubt(self, replicas: Iterable[Replica]) -> str:
         """Return why the first of the replicas that are in doubt proves nothing, "" when none is."""
@@ -47,8 +52,8 @@ class Freshness:
         return tuple(self.doubts[r.replica_id] for r in replicas if r.state in _COUNTS and r.replica_id in self.doubts)
 
     def is_verified(self, replica: Replica) -> bool:
-        """Whether the replica is live and passed `verify` on exactly what lies there now."""
-        if replica.state not in _COUNTS or replica.verified_level is None or not replica.verified_fingerprint:
+        """Whether the replica counts and passed `verify` on exactly what lies there now."""
+        if not counts(replica) or replica.verified_level is None or not replica.verified_fingerprint:
             return False
         if replica.replica_id in self.doubts:
             return False
@@ -144,7 +149,7 @@ def successor_of(reading: Reading, artifact: Artifact, *, fresh: Freshness) -> S
     return Successor(
         name=successor.name,
         kind=successor.kind,
-        living=any(r.state in _COUNTS for r in successor.replicas),
+        living=any(counts(r) for r in successor.replicas),
         verified=any(fresh.is_verified(r) for r in successor.replicas),
         in_same_plan=False,
         since=_last_said(reading, artifact, successor),
@@ -177,8 +182,13 @@ def removed_children_of(reading: Reading, artifact: Artifact, *, fresh: Freshnes
 def _removed_children(reading: Reading, artifact: Artifact) -> Iterator[Artifact]:
     for edge in reading.children(artifact.artifact_id):
         child = reading.artifact_by_id(edge.child_id) if edge.role in INPUT_ROLES else None
-        if child is not None and child.replicas and not child.is_live:
+        if child is not None and child.replicas and not _is_kept(child):
             yield child
+
+
+def _is_kept(artifact: Artifact) -> bool:
+    """Whether a copy is left, or being made, below a root that is managed."""
+    return any(counts(r) or (r.state is ReplicaState.BUILDING and r.root.is_managed) for r in artifact.replicas)
 
 
 def _heirs(reading: Reading, artifact: Artifact) -> Iterator[Artifact]:

@@ -38,12 +38,16 @@ def take_leases(
     artifacts: Sequence[Artifact],
     *,
     owner: str,
-    holder: ProcessIdentity,
+    holder: ProcessIdentity | None,
     command: str,
     acting: Acting,
     until: datetime | None = None,
 ) -> LeaseSet:
-    """Take one lease on each artifact in one transaction: all or none. None lasts longer than `until`."""
+    """Take one lease on each artifact in one transaction: all or none. None lasts longer than `until`.
+
+    Where the system does not tell which process it is (`holder` None), nobody can prove later that it is gone: such a
+    lease is given back, or runs out.
+    """
     leases = []
     with catalog.writing(acting.actor, acting.now) as writing:
         for artifact in artifacts:
@@ -52,8 +56,8 @@ def take_leases(
                 owner=owner,
                 host=acting.host,
                 expires_at=_term_end(acting, until),
-                pid=holder.pid,
-                pid_started=holder.text,
+                pid=holder.pid if holder is not None else None,
+                pid_started=holder.text if holder is not None else "",
                 command=without_passwords(command),
             )
             leases.append(lease)

@@ -42,7 +42,7 @@ def acting_machine(reading: Reading | None, *, here: Here, only: str = "") -> Kn
 
 def machines_of(reading: Reading, roots: Iterable[Root], *, here: Here) -> Machines:
     """Return the machines on which roots lie, each once: this one first, the others by name."""
-    known = {host.host_id: host for host in reading.hosts()}
+    known = {host.host_id: host for host in reading.hosts_ever()}
     meant = {root.host_id: known[root.host_id] for root in roots}
     others = [host for host in meant.values() if not here.is_machine(host)]
     own: Machines = (None,) if len(others) < len(meant) else ()

@@ -9,7 +9,7 @@ from typing import Any
 
 from artifactctl.catalog import Reading
 from artifactctl.domain.artifacts import Artifact, Hold, ReplicaState, Root
-from artifactctl.domain.errors import HostFailure
+from artifactctl.domain.errors import HostDenied, HostFailure
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.machines import roots_here
 
@@ -56,22 +56,37 @@ def holds_nobody_knows(host: Host, reading: Reading) -> tuple[tuple[str, Mirrore
     """Return (root id, hold) for every hold in a root of this machine that the catalog has never heard of.
 
     A catalog that an older file was copied over looks like itself; only what stands in the roots tells. Where that
-    cannot be read, everything below the root counts as held.
+    cannot be read, everything below the root counts as held; where the account may not look, nobody is told anything.
     """
     found: list[tuple[str, MirroredHold]] = []
     for root in roots_here(reading, host.identify()):
         try:
             if host.read_marker(root.path) is None:
                 continue  # not mounted: nothing below it can be judged, and nothing goes
+        except HostDenied:
+            continue  # asked for the catalog's head as well, so that `Trust.untold` keeps everything there
+        except HostFailure as error:
+            found.append((root.root_id, _everything(reading, root, error)))
+            continue
+        try:
             told = read_holds(host, root)
         except HostFailure as error:
-            instant = reading.identity().written_at
-            everything = MirroredHold(
-                name=root.name, reason=error.message, actor="somebody", placed_at=instant, until=None, paths=(b"",)
-            )
-            told = (everything,)
+            found.append((root.root_id, _everything(reading, root, error)))
+            continue
         found += [(root.root_id, hold) for hold in unknown_holds(reading, root, told)]
     return tuple(found)
+
+
+def _everything(reading: Reading, root: Root, error: HostFailure) -> MirroredHold:
+    """Return what stands for the holds of a root that cannot be read: it covers all of it."""
+    return MirroredHold(
+        name=root.name,
+        reason=error.message,
+        actor="somebody",
+        placed_at=reading.identity().written_at,
+        until=None,
+        paths=(b"",),
+    )
 
 
 def artifact_under(reading: Reading, root: Root, hold: MirroredHold) -> Artifact | None:

@@ -7,6 +7,7 @@ import os
 import posixpath
 from collections.abc import Callable
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from artifactctl.catalog.failures import UnknownObject
 from artifactctl.catalog.reading import Reading
@@ -78,6 +79,15 @@ def machine_called(reading: Reading | None, name: str, *, here: Here, typed: str
         return None if here.is_machine(known) else known
     if here.identify is not None and here.identify().hostname == name:
         return None
+    addressed = next(
+        (host for host in hosts if host.address and urlsplit(host.address).hostname == name.strip("[]")), None
+    )
+    if addressed is not None or name.startswith("["):
+        shown = "NAME" if addressed is None else addressed.name
+        raise UnknownObject(
+            f"`{name}` is an address, and a machine is meant by its name in the catalog",
+            remedy=f"write {shown}:/PATH" + (" (`artifactctl host ls` lists the names)" if addressed is None else ""),
+        )
     near = did_you_mean(name, [host.name for host in hosts]) or "`artifactctl host add NAME ssh://...` makes one known"
     local = f"; a path of this machine with a colon in it is written `./{typed}`" if typed else ""
     raise UnknownObject(f"the catalog knows no machine `{name}`", remedy=f"{near}{local}")

@@ -6,15 +6,16 @@ from artifactctl.catalog import Reading
 from artifactctl.domain.artifacts import Artifact
 from artifactctl.domain.errors import UsageError
 from artifactctl.inventory.policy_view import catalogue_view, view_for
-from artifactctl.policy.differing import HORIZONS, PolicyDifference, differ
+from artifactctl.policy.differing import HORIZONS, Candidate, PolicyDifference, differ
 from artifactctl.policy.evaluating import evaluate, explain
 from artifactctl.policy.ruleset import Policy
 from artifactctl.report.policy_explanation import Explanation
 
 
-def difference_between(old: Policy, new: Policy, reading: Reading, *, now: datetime) -> PolicyDifference:
+def difference_between(old: Candidate, new: Candidate, reading: Reading, *, now: datetime) -> PolicyDifference:
     """Return what changes for every artifact that either policy may match until the last horizon."""
-    return differ(old, new, view_for(reading, (old, new), now=now, until=now + HORIZONS[-1]))
+    policies = (old.standing, new.standing)
+    return differ(old, new, view_for(reading, policies, now=now, until=now + HORIZONS[-1]))
 
 
 def explanation_of(policy: Policy, reading: Reading, artifact: Artifact, *, now: datetime) -> Explanation:

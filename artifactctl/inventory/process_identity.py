@@ -39,7 +39,7 @@ class ProcessIdentity:
 
 
 def identify_process(pid: int, host: HostIdentity) -> ProcessIdentity | None:
-    """Return the identity of a running process of this machine, None when there is none."""
+    """Return the identity of a running process of this machine; None when there is none, or no /proc to tell it."""
     started = _started_ticks(pid)
     if started is None:
         return None

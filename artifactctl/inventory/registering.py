@@ -68,6 +68,14 @@ def register(
         return state_in(writing, recorder, artifact, statement, meant)
 
 
+def name_at(host: Host, catalog: Catalog, path: bytes) -> str:
+    """Return what the artifact at the path is called, "" when nothing is registered there; errors as of `register`."""
+    target = target_for(host, catalog, path)
+    with catalog.reading() as reading:
+        known = reading.artifact_at(target.root.root_id, target.relative)
+    return known.name if known is not None and any(_is_here(replica, target) for replica in known.replicas) else ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meant:
     """The artifacts that a statement names."""

@@ -8,21 +8,19 @@ from types import MappingProxyType
 
 from artifactctl import audit
 from artifactctl.catalog import Catalog, Reading, Writing
-from artifactctl.catalog.failures import UnknownObject
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.attestation import NOTHING_STATED, READ_ONLY, Attestation
-from artifactctl.domain.audit import AuditAction, AuditEntry
+from artifactctl.domain.audit import AuditAction, AuditEntry, JsonValue
 from artifactctl.domain.errors import HostFailure, UsageError
 from artifactctl.domain.identity import HostIdentity
 from artifactctl.domain.ledger import KnownHost, KnownVolume
 from artifactctl.domain.observation import VolumeUsage
-from artifactctl.domain.operations import FINISHED
 from artifactctl.domain.roles import Act
 from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.acting import Acting
 from artifactctl.inventory.attesting import attest_root, require_named
-from artifactctl.inventory.failures import RootInUse, RootTaken, UnfitRoot
+from artifactctl.inventory.failures import RootTaken, UnfitRoot
 from artifactctl.inventory.machines import machine_in, roots_here
 from artifactctl.inventory.marking import known_again, marker_for, own_marker, subvolume_evidence
 from artifactctl.inventory.naming import LONGEST_NAME
@@ -92,7 +90,7 @@ def add_root(
         added = writing.add_root(root)
         writing.record_volume(_volume(usage, known_host, now))
         told = {**subvolume_evidence(identity), "attestation": stated.text}
-        _audit(writing, AuditAction.ROOT_ADD, added, host=machine.hostname, told=told)
+        audit_root(writing, AuditAction.ROOT_ADD, added, host=machine.hostname, told=told)
     return added
 
 
@@ -211,41 +209,15 @@ def list_roots(catalog: Catalog) -> tuple[Root, ...]:
         return reading.roots()
 
 
-def forget_root(catalog: Catalog, name: str, *, now: datetime, actor: str) -> Root:
-    """Stop managing a root; its marker and bytes stay, and its machine need not answer any more.
-
-    RootInUse while something there is set aside or leased.
-    """
-    with catalog.writing(actor, now) as writing:
-        root = writing.root(name)
-        if root is None:
-            raise UnknownObject(f"there is no root named `{name}`", remedy="`artifactctl root ls` lists them")
-        unfinished = [
-            operation for operation in writing.operations(root_id=root.root_id) if operation.state not in FINISHED
-        ]
-        if unfinished:
-            raise RootInUse(
-                f"{len(unfinished)} artifacts of {name} are in quarantine, {unfinished[0].artifact_name} among them",
-                remedy="artifactctl quarantine ls    (restore or purge them first)",
-            )
-        here = {artifact.artifact_id for artifact in writing.artifacts_below(root.root_id, b"")}
-        leases = writing.leases(now, artifact_ids=here) if here else ()
-        if leases:
-            raise RootInUse(f"{leases[0].artifact_name} on {name} is leased", remedy="artifactctl lease ls")
-        writing.forget_root(root.root_id)
-        known = writing.host(root.host_id)
-        _audit(writing, AuditAction.ROOT_FORGET, root, host=known.name if known is not None else "")
-    return root
-
-
-def _audit(
+def audit_root(
     writing: Writing,
     action: AuditAction,
     root: Root,
     *,
     host: str,
-    told: Mapping[str, str] = MappingProxyType({}),
+    told: Mapping[str, JsonValue] = MappingProxyType({}),
 ) -> None:
+    """Append an event about a root within the caller's transaction; `told` is added to what it was."""
     audit.append(
         writing.connection,
         AuditEntry(

@@ -20,6 +20,9 @@ from artifactctl.policy.facts import Facts
 from artifactctl.policy.protecting import Protections
 from artifactctl.policy.ruleset import Action, Policy, Protect, Relation, RequireSuccessor, Rule
 
+_QUESTIONS_OF_EACH = 100
+"""About so many rows can be read in the time that the guards' questions about one artifact take."""
+
 _WHAT_SUPERSEDES_IT = RequireSuccessor(relation=Relation(roles=(LineageRole.SUPERSEDES,)), verified=True)
 
 
@@ -49,15 +52,21 @@ class Ruling:
 
 
 class Rulings:
-    """One policy over one catalog at one instant: evaluated once, asked of many copies."""
+    """One policy over one catalog at one instant: evaluated once, asked of many copies.
 
-    def __init__(self, policy: Policy, reading: Reading, *, now: datetime) -> None:
+    Known are the artifacts that some rule may match, and those in `also`: of a protect that nobody else is asked about,
+    `ruling_on` tells.
+    """
+
+    def __init__(self, policy: Policy, reading: Reading, *, now: datetime, also: Collection[int] = ()) -> None:
         self._policy = policy
         self._protections = Protections(policy, now=now)
         self._rules: Mapping[str, Rule] = {rule.name: rule for rule in policy.rules}
-        view = catalogue_view(reading, now=now, policy=policy)
+        rules_alone = replace(policy, protects=())  # a protect of everything need not bring everything here
+        view = catalogue_view(reading, now=now, policy=rules_alone, also=also)
         self._facts = {facts.artifact_id: facts for facts in view.artifacts}
-        self._decisions = evaluate(replace(policy, protects=()), view, now=now).decisions
+        self._decisions = evaluate(rules_alone, view, now=now).decisions
+        self._living = sum(view.living.values())
 
     def about(self, replica: Replica) -> Ruling:
         """Return what the policy says of a copy."""
@@ -70,6 +79,16 @@ class Rulings:
             kept_because=decision.sentence if decision.kept else "",
             archived_by=decision.rule if decision.action is Action.ARCHIVE else "",
         )
+
+    @property
+    def offered(self) -> frozenset[int]:
+        """The artifacts that rules offer, archiving included."""
+        return frozenset(number for number, decision in self._decisions.items() if not decision.kept)
+
+    @property
+    def offers_many(self) -> bool:
+        """Whether so many of the living are offered that reading the whole catalog at once is the shorter way."""
+        return len(self.offered) * _QUESTIONS_OF_EACH > self._living
 
     def under_consideration(
         self, artifacts: Collection[Artifact], *, root_ids: Collection[str]

@@ -100,13 +100,15 @@ class Tally:
 def measure_file(entry: Entry) -> Measured:
     """Return what a single-file artifact is; its one member has an empty path."""
     letter = LETTERS[entry.type].encode("ascii")
-    record = b"\0%b\0%d %d %d\n" % (letter, entry.inode, entry.size_bytes, entry.modified_ns)
+    numbers = b"%d %d %d" % (entry.inode, entry.size_bytes, entry.modified_ns)
+    if entry.type is EntryType.FILE:
+        numbers += b" %d" % entry.changed_ns
     return Measured(
         files=1,
         apparent_bytes=entry.size_bytes,
         allocated_bytes=entry.allocated_bytes,
         member_digest=hashlib.sha256(b"\0%b\0%d\n" % (letter, entry.size_bytes)).hexdigest(),
-        fingerprint=hashlib.sha256(record).hexdigest(),
+        fingerprint=hashlib.sha256(b"\0%b\0%b\n" % (letter, numbers)).hexdigest(),
         newest_ns=max(entry.modified_ns, entry.changed_ns),
     )
 

@@ -14,6 +14,26 @@ from artifactctl.policy.schema import keys_at, policy_schema
 
 _NOTHING_THERE = "`{key}` has nothing behind it; give it a value or remove the key"
 
+_LIKE_THIS = {
+    "tags": "{any: [released]}",
+    "labels": "{corpus: c1}",
+    "last": "{n: 2, group_by: [run]}",
+    "best": "{n: 3, metric: eval/acceptance_len, mode: max, group_by: [run]}",
+    "every": "{steps: 5000}",
+    "needed_by": "{relation: mapped_with}",
+    "successor": "{relation: supersedes}",
+    "match": "{kind: checkpoint}",
+    "keep": "{newer_than: 14d}",
+    "require": "{min_copies: 1}",
+    "per_day": "{max_bytes: 40TiB}",
+    "limits": "{max_bytes: 5TiB, max_artifacts: 200}",
+    "defaults": "{quarantine: 7d}",
+    "expect": "{decision: keep}",
+}
+"""How a mapping is written, by its key; `expect` stands for each of those in it."""
+
+_MAPPING_WANTED = ("dict_type", "model_type")
+
 _WORDING: Mapping[str, Callable[[str, Mapping[str, Any]], str]] = {
     "missing": lambda key, _: f"`{key}` is missing here",
     "string_type": lambda key, _: f"`{key}` must be text; put it in quotes",
@@ -29,11 +49,14 @@ _WORDING: Mapping[str, Callable[[str, Mapping[str, Any]], str]] = {
     "bool_type": lambda key, _: f"`{key}` must be true or false",
     "tuple_type": lambda key, _: f"`{key}` must be a list",
     "too_short": lambda key, _: f"`{key}` is an empty list or mapping; name something or remove the key",
-    "dict_type": lambda key, _: f"`{key}` must be a mapping of keys to values",
-    "model_type": lambda key, _: f"`{key}` must be a mapping of keys to values",
     "greater_than_equal": lambda key, facts: f"`{key}` must be at least {facts['ge']}",
     "literal_error": lambda key, facts: f"`{key}` must be {facts['expected']}",
 }
+
+
+def _like_this(path: Path) -> str:
+    key = "expect" if path[-2:-1] == ("expect",) else _shown(path)
+    return f", such as `{_shown(path)}: {_LIKE_THIS[key]}`" if key in _LIKE_THIS else ""
 
 
 def findings_of(error: ValidationError, document: Document) -> tuple[Finding, ...]:
@@ -66,6 +89,8 @@ def _finding(error: Any, document: Document) -> Finding:
     code = Code.UNIT if kind == words.UNIT else Code.SCHEMA
     wording = _WORDING.get(kind)
     message = wording(_shown(path), error.get("ctx", {})) if wording else error["msg"]
+    if kind in _MAPPING_WANTED:
+        message = f"`{_shown(path)}` must be a mapping of keys to values{_like_this(path)}"
     if kind in (words.UNIT, words.WORD) and path:
         message = f"{_shown(path)}: {message}"
     return finding(document.place(path), code, message)

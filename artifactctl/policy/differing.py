@@ -4,18 +4,20 @@ Holds, leases and copies stay as the view has them: what is older is the clock. 
 is listed as such whatever else keeps it, and once more where it would go.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from itertools import pairwise
 
 from artifactctl.domain.plans import Cap
 from artifactctl.policy.capping import Load, Past, caps_on
+from artifactctl.policy.comparing import Change, Comparison, Effect
 from artifactctl.policy.decisions import Decision, Evaluation
-from artifactctl.policy.edits import Edit, Mark, edits_between
-from artifactctl.policy.evaluating import evaluate
+from artifactctl.policy.edits import Edit, Mark, additions, edits_between
 from artifactctl.policy.facts import CatalogueView, Facts
-from artifactctl.policy.protecting import Protections, has_expired
+from artifactctl.policy.joining import Calendar, Joining
+from artifactctl.policy.protecting import has_expired
 from artifactctl.policy.ruleset import Policy
 
 HORIZONS = (timedelta(0), timedelta(days=7), timedelta(days=30))
@@ -30,13 +32,11 @@ class Risk(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """One artifact, what the old policy decides and what the new one. `protect`: whose protection it loses."""
+class Candidate:
+    """A policy that is compared: what its files say, and what holds with what is configured beside them."""
 
-    facts: Facts
-    before: Decision
-    after: Decision
-    protect: str = ""
+    written: Policy
+    standing: Policy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,10 +57,7 @@ class Impact:
     """
 
     at: datetime
-    newly_reclaimed: tuple[Change, ...]
-    newly_kept: tuple[Change, ...]
-    lost_protection: tuple[Change, ...]
-    reason_changed: tuple[Change, ...]
+    changes: Mapping[Effect, tuple[Change, ...]]
     removed: tuple[Removal, ...]
     exceeded: tuple[Cap, ...]
 
@@ -69,11 +66,15 @@ class Impact:
 class PolicyDifference:
     """Everything a reviewer has to know; `impacts` at each of `HORIZONS`. `loses_protection` says whether any is lost.
 
-    A protect that is removed is a loss even where it covers nothing today, unless another one says the same.
+    `edits` are between what the files say; `configured` is what was counted beside it, for one of them or both.
+    `joining` is what is not touched today and will be until the last of the instants. A protect that is removed is a
+    loss even where it covers nothing today, unless another one says the same.
     """
 
     edits: tuple[Edit, ...]
+    configured: tuple[Edit, ...]
     impacts: tuple[Impact, ...]
+    joining: tuple[Joining, ...]
     taken_at: datetime
     population: int
     loses_protection: bool
@@ -84,56 +85,73 @@ class PolicyDifference:
         return any(impact.exceeded for impact in self.impacts)
 
     @property
+    def reclaims_more(self) -> bool:
+        """Whether anything would newly go at one of the instants."""
+        return any(impact.changes[Effect.NEWLY_RECLAIMED] for impact in self.impacts)
+
+    @property
     def risk(self) -> Risk:
         """Severe: protection is lost, or a run would be refused. Moderate: more would go, or limits have moved."""
         if self.loses_protection or self.refused:
             return Risk.SEVERE
         looser = any(edit.section in ("limits", "defaults") for edit in self.edits)
-        return Risk.MODERATE if looser or any(impact.newly_reclaimed for impact in self.impacts) else Risk.MILD
+        return Risk.MODERATE if looser or self.reclaims_more else Risk.MILD
 
 
-def differ(old: Policy, new: Policy, view: CatalogueView) -> PolicyDifference:
+def differ(old: Candidate, new: Candidate, view: CatalogueView) -> PolicyDifference:
     """Return what changes when `new` takes the place of `old`; the view holds what either may match until the last."""
-    edits = edits_between(old, new)
+    edits = edits_between(old.written, new.written)
     largest_first = sorted(view.artifacts, key=lambda facts: (-facts.allocated_bytes, facts.name, facts.artifact_id))
     ordered = replace(view, artifacts=largest_first)
-    impacts = tuple(_impact(old, new, ordered, edits, now=view.taken_at + horizon) for horizon in HORIZONS)
+    impacts = tuple(
+        _impact(old.standing, new.standing, ordered, edits, now=view.taken_at + horizon) for horizon in HORIZONS
+    )
+    added = (additions(each.written, each.standing) for each in (old, new))
     return PolicyDifference(
         edits=edits,
+        configured=tuple(dict.fromkeys(edit for each in added for edit in each)),
         impacts=impacts,
+        joining=tuple(_joining(old.standing, new.standing, ordered, impacts)),
         taken_at=view.taken_at,
         population=sum(view.living.values()),
-        loses_protection=_removes_a_protect(old, new, view.taken_at) or any(each.lost_protection for each in impacts),
+        loses_protection=_removes_a_protect(old, new, view.taken_at)
+        or any(each.changes[Effect.LOST_PROTECTION] for each in impacts),
     )
 
 
 def _impact(old: Policy, new: Policy, view: CatalogueView, edits: Sequence[Edit], *, now: datetime) -> Impact:
-    before, after = (evaluate(policy, view, now=now) for policy in (old, new))
-    covered, covers = (Protections(policy, now=now) for policy in (old, new))
-    reclaimed, kept, lost, reasons = [], [], [], []
+    comparison = Comparison(old, new, view, now=now)
+    changes: dict[Effect, list[Change]] = {effect: [] for effect in Effect}
     for facts in view.artifacts:
-        was, becomes = before.decisions[facts.artifact_id], after.decisions[facts.artifact_id]
-        change = Change(facts=facts, before=was, after=becomes)
-        protect = covered.first(facts)
-        loses = protect is not None and covers.first(facts) is None
-        if protect is not None and loses:
-            lost.append(Change(facts=facts, before=was, after=becomes, protect=protect.name))
-        if was.kept and not becomes.kept:
-            reclaimed.append(change)
-        elif becomes.kept and not was.kept:
-            kept.append(change)
-        elif not loses and (was.because, was.action) != (becomes.because, becomes.action):
-            reasons.append(change)
-    present = _exceeded(old, view, before)
+        for effect, change in comparison.changes(facts):
+            changes[effect].append(change)
+    present = _exceeded(old, view, comparison.before)
     return Impact(
         at=now,
-        newly_reclaimed=tuple(reclaimed),
-        newly_kept=tuple(kept),
-        lost_protection=tuple(lost),
-        reason_changed=tuple(reasons),
-        removed=tuple(_removals(edits, before, view.artifacts)),
-        exceeded=tuple(cap for cap in _exceeded(new, view, after) if cap not in present),
+        changes={effect: tuple(each) for effect, each in changes.items()},
+        removed=tuple(_removals(edits, comparison.before, view.artifacts)),
+        exceeded=tuple(cap for cap in _exceeded(new, view, comparison.after) if cap not in present),
     )
+
+
+def _joining(old: Policy, new: Policy, view: CatalogueView, impacts: Sequence[Impact]) -> Iterator[Joining]:
+    """Yield what joins a class after today, by class, the largest artifacts first."""
+    calendar: Calendar | None = None
+    seen = {(change.facts.artifact_id, effect) for effect in Effect for change in impacts[0].changes[effect]}
+    found: list[Joining] = []
+    for earlier, later in pairwise(impacts):
+        joining = {
+            (change.facts.artifact_id, effect): change
+            for effect in Effect
+            for change in later.changes[effect]
+            if (change.facts.artifact_id, effect) not in seen
+        }
+        if joining:
+            calendar = calendar or Calendar(old, new, view)
+            found += calendar.joinings(joining, after=earlier.at, until=later.at).values()
+            seen |= joining.keys()
+    order = {facts.artifact_id: place for place, facts in enumerate(view.artifacts)} if found else {}
+    yield from sorted(found, key=lambda each: (list(Effect).index(each.effect), order[each.change.facts.artifact_id]))
 
 
 def _exceeded(policy: Policy, view: CatalogueView, evaluation: Evaluation) -> tuple[Cap, ...]:
@@ -162,10 +180,10 @@ def _decided(decision: Decision, edit: Edit) -> bool:
     return decision.rule == edit.name
 
 
-def _removes_a_protect(old: Policy, new: Policy, now: datetime) -> bool:
+def _removes_a_protect(old: Candidate, new: Candidate, now: datetime) -> bool:
     """Whether a protect in force is gone and no other says the same for as long; a new name is no removal."""
-    staying = [protect for protect in new.protects if not has_expired(protect, now)]
-    names = {protect.name for protect in new.protects}
+    staying = [protect for protect in new.standing.protects if not has_expired(protect, now)]
+    names = {protect.name for protect in new.written.protects}
     return any(
         protect.name not in names
         and not has_expired(protect, now)
@@ -174,7 +192,7 @@ def _removes_a_protect(old: Policy, new: Policy, now: datetime) -> bool:
             and (each.expires is None or (protect.expires is not None and each.expires >= protect.expires))
             for each in staying
         )
-        for protect in old.protects
+        for protect in old.written.protects
     )
 
 

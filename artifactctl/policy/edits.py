@@ -39,6 +39,20 @@ def edits_between(old: Policy, new: Policy) -> tuple[Edit, ...]:
     return tuple(found)
 
 
+def additions(written: Policy, standing: Policy) -> tuple[Edit, ...]:
+    """Return the protects, limits and waiting times of a policy that what was `written` does not say so."""
+    found = [
+        Edit(section="protect", mark=Mark.ADDED, name=protect.name, what=str(protect.place or protect.reason))
+        for protect in standing.protects
+        if protect not in written.protects
+    ]
+    before, after = written_form(written), written_form(standing)
+    for section in ("defaults", "limits"):
+        for path, _, becomes in _fields(before.get(section, {}), after.get(section, {})):
+            found.append(Edit(section=section, mark=Mark.ADDED, name=path, what=becomes))
+    return tuple(found)
+
+
 def _entries(section: str, before: list[Any], after: list[Any]) -> Iterator[Edit]:
     old, new = ({entry["name"]: entry for entry in entries} for entries in (before, after))
     yield from (Edit(section=section, mark=Mark.REMOVED, name=name, what="REMOVED") for name in old if name not in new)

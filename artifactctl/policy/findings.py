@@ -8,8 +8,6 @@ from artifactctl.domain.errors import UsageError
 from artifactctl.domain.text import printable
 from artifactctl.policy.ruleset import Place
 
-_LISTED = 5
-
 
 class Level(StrEnum):
     """Whether a file with this finding can be used."""
@@ -27,6 +25,7 @@ class Code(StrEnum):
     MATCHES_NOTHING = "AP011"
     LONE_GROUPS = "AP012"
     METRIC_ABSENT = "AP013"
+    UNKNOWN_THROUGHOUT = "AP014"
     UNIT = "AP020"
     LIMITS = "AP021"
     UNTESTED = "AP030"
@@ -50,6 +49,7 @@ _WARNINGS = frozenset(
         Code.MATCHES_NOTHING,
         Code.LONE_GROUPS,
         Code.METRIC_ABSENT,
+        Code.UNKNOWN_THROUGHOUT,
         Code.UNTESTED,
         Code.EXPIRES,
         Code.SHORT_QUARANTINE,
@@ -63,6 +63,7 @@ _MEANINGS = {
     Code.MATCHES_NOTHING: "matches nothing in the catalog",
     Code.LONE_GROUPS: "every group holds one artifact, so keep.last keeps all",
     Code.METRIC_ABSENT: "nothing that is matched has this metric",
+    Code.UNKNOWN_THROUGHOUT: "what is asked for is unknown of everything in the catalog, and unknown keeps",
     Code.UNIT: "a size, duration or share without a clear unit",
     Code.LIMITS: "limits are missing, or looser than the site allows",
     Code.UNTESTED: "a rule or protect without a test",
@@ -105,9 +106,9 @@ class PolicyUnusable(UsageError):
 
     def __init__(self, findings: Sequence[Finding]) -> None:
         self.findings = in_order(findings)
-        shown = "; ".join(str(item) for item in self.findings[:_LISTED])
-        more = len(self.findings) - _LISTED
+        first, *others = map(str, self.findings)
         super().__init__(
-            f"{shown}; and {more} more" if more > 0 else shown,
-            remedy="correct the policy; `artifactctl policy lint FILE` lists everything that is wrong with it",
+            first,
+            further=others,
+            remedy="correct the policy; `artifactctl policy lint FILE` says the same, for people and programs",
         )

@@ -25,6 +25,7 @@ _READERS: Mapping[str, Callable[[Facts], str]] = {
     "folder": lambda facts: facts.path.rpartition("/")[0],
 }
 LABELS = "labels."
+OF_A_RUN: Key = ("run",)
 
 
 def group_of(facts: Facts, group_by: Key) -> Key:
@@ -39,7 +40,7 @@ def kept_last(keep: KeepLast, members: Sequence[Facts]) -> Sentences:
         where = spell_group(keep.group_by, values)
         for ranking in _rankings(group):
             for place, facts in enumerate(ranking[: keep.n], start=1):
-                kept.setdefault(facts.artifact_id, f"no. {place} of the {keep.n} newest of {where}")
+                kept.setdefault(facts.artifact_id, f"{_placed(place, keep.n, 'newest')} of {where}")
     return kept
 
 
@@ -62,27 +63,32 @@ def kept_best(keep: KeepBest, members: Sequence[Facts]) -> Sentences:
         for place, facts in enumerate(ranking[: keep.n], start=1):
             value = measured[facts.artifact_id]
             kept[facts.artifact_id] = (
-                f"no. {place} of the {keep.n} best of {where} by {keep.metric} ({keep.mode.value}): {value:g}"
+                f"{_placed(place, keep.n, 'best')} of {where} by {keep.metric} ({keep.mode.value}): {value:g}"
             )
     return kept
 
 
 def emptied(group_by: Key, members: Sequence[Facts], kept: Iterable[int]) -> Sentences:
-    """Return the newest member of each group of which nobody is in `kept`."""
+    """Return the newest member of each group of which nobody is in `kept`, and whatever else belongs to no group."""
     staying = frozenset(kept)
-    _, groups = _grouped(members, group_by)
-    return {
-        ranking[0].artifact_id: f"the newest of {spell_group(group_by, values)}, which would be empty without it"
-        for values, group in groups.items()
-        if not any(facts.artifact_id in staying for facts in group)
-        for ranking in _rankings(group)
-    }
+    nowhere, groups = _grouped(members, group_by)
+    found = {artifact_id: reason for artifact_id, reason in nowhere.items() if artifact_id not in staying}
+    for values, group in groups.items():
+        if not any(facts.artifact_id in staying for facts in group):
+            where = spell_group(group_by, values)
+            for ranking in _rankings(group):
+                found[ranking[0].artifact_id] = f"the newest of {where}, which would be empty without it"
+    return found
 
 
 def metric_of(facts: Facts, metric: str) -> float | None:
     """Return the value of a metric; None when it was never recorded or is not a number."""
     value = next((value for name, value in facts.metrics if name == metric), None)
     return None if value is None or math.isnan(value) else value
+
+
+def _placed(place: int, n: int, superlative: str) -> str:
+    return f"the {superlative}" if n == 1 else f"no. {place} of the {n} {superlative}"
 
 
 def _grouped(members: Iterable[Facts], group_by: Key) -> tuple[Sentences, dict[Key, list[Facts]]]:

@@ -5,7 +5,7 @@ What the values mean together is `ruleset.py`; `meaning.py` leads from here to t
 
 from typing import Annotated, Literal, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from artifactctl.policy import words
 from artifactctl.policy.fixtures import TestEntry
@@ -18,6 +18,12 @@ Cap = Annotated[int, Field(ge=0)]
 PolicyName = Annotated[words.Text, Field(max_length=200)]
 
 _SAYS_SOMETHING = ConfigDict(json_schema_extra={"minProperties": 1})
+_EMPTY_GROUPS_OF_EVERY = ConfigDict(
+    json_schema_extra={
+        "if": {"properties": {"allow_empty_groups": {"const": True}}, "required": ["allow_empty_groups"]},
+        "then": {"properties": {"keep": {"required": ["every"]}}, "required": ["keep"]},
+    }
+)
 
 
 class Defaults(Section):
@@ -169,13 +175,29 @@ class ProtectEntry(Section):
 class RuleEntry(Section):
     """What may go, unless something keeps it. The first rule that matches an artifact decides."""
 
+    model_config = _EMPTY_GROUPS_OF_EVERY
+
     name: words.EntryName = Field(description="What reports call it: rule.NAME.")
     description: Description = ""
     match: Match = Field(description="What the rule is about.")
     keep: Keep = Field(default=Keep(), description="Any of these keeps.")
     require: Require = Field(default=Require(), description="All of these must hold before it goes.")
     action: words.ActionWord | None = Field(default=None, description="What becomes of it.")
-    allow_empty_groups: bool = Field(default=False, description="Whether a whole group may go at once.")
+    allow_empty_groups: bool = Field(
+        default=False,
+        description="Whether a run of which keep.every keeps nothing may go whole (else its newest stays).",
+    )
+
+    @field_validator("allow_empty_groups")
+    @classmethod
+    def _says_something(cls, value: object, info: ValidationInfo) -> object:
+        keep = info.data.get("keep")
+        if value and keep is not None and keep.every is None:
+            raise refuse(
+                words.WORD,
+                "only `keep.every` can leave nothing of a run; remove it: `last` and `best` always leave one",
+            )
+        return value
 
 
 class PolicyDocument(Section):

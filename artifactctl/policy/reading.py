@@ -81,7 +81,7 @@ def usable(read: PolicyFiles) -> Policy:
 def read_policy(files: Sequence[tuple[str, str | bytes]]) -> PolicyFiles:
     """Return the files as read, everything that is wrong with them, and what they mean where nothing is."""
     if not files:
-        raise UsageError("there is no policy file", remedy="name a FILE or a folder that holds *.yaml")
+        raise UsageError("there is no policy file", remedy="name a FILE, or a folder that holds *.yaml or *.yml")
     read = tuple(read_file(name, content) for name, content in sorted(files, key=lambda item: item[0]))
     findings = [item for file in read for item in file.findings]
     findings += _named_twice(read)

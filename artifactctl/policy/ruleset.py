@@ -152,7 +152,11 @@ class Protect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """Offers what it matches, unless a reason keeps it or a requirement is not met."""
+    """Offers what it matches, unless a reason keeps it or a requirement is not met.
+
+    `allow_empty_groups`: a run of which `keep.every` keeps nothing may go whole; else its newest stays. What `last` and
+    `best` group always keeps one.
+    """
 
     name: str
     match: Matcher
@@ -232,8 +236,8 @@ class Policy:
 
 
 def _require_number_and_group(n: int, group_by: tuple[str, ...]) -> None:
-    if n < 0:
-        raise ValueError("a number to keep cannot be negative")
+    if n < 1:
+        raise ValueError("to keep of each group means at least one")
     if not group_by:
         raise ValueError("what is kept of each group needs `group_by`")
 

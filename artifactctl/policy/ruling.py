@@ -6,7 +6,7 @@ from datetime import datetime
 from artifactctl.domain.artifacts import LineageRole
 from artifactctl.policy.decisions import Decision
 from artifactctl.policy.facts import ChildFacts, Facts
-from artifactctl.policy.grouping import Sentences, emptied, kept_best, kept_last
+from artifactctl.policy.grouping import OF_A_RUN, Sentences, emptied, kept_best, kept_last
 from artifactctl.policy.ruleset import Keep, Relation, Require, Rule
 from artifactctl.policy.spelling import duration_text
 from artifactctl.policy.wording import either, spell_age
@@ -33,6 +33,16 @@ def rule_on(rule: Rule, members: Sequence[Facts], *, now: datetime) -> dict[int,
     return decisions
 
 
+def groupings_of(rule: Rule) -> tuple[tuple[str, ...], ...]:
+    """Return by what the rule groups what it matches, each once; () when each artifact is judged by itself.
+
+    `every` counts the steps of a run, so its groups are the runs.
+    """
+    keep = rule.keep
+    found = {each.group_by for each in (keep.last, keep.best) if each is not None}
+    return tuple(sorted(found | {OF_A_RUN} if keep.every is not None else found))
+
+
 def _kept(rule: Rule, because: str, sentence: str) -> Decision:
     return Decision(action=None, because=because, sentence=f"keep: {sentence}", rule=rule.name)
 
@@ -47,14 +57,15 @@ def _kept_of_groups(keep: Keep, members: Sequence[Facts]) -> tuple[tuple[str, Se
 
 
 def _left_empty(rule: Rule, members: Sequence[Facts], decisions: dict[int, Decision]) -> Sentences:
+    """Return the newest of each group of which the rule would keep nothing: a run without one step that counts."""
     if rule.allow_empty_groups:
         return {}
-    groupings = {each.group_by for each in (rule.keep.last, rule.keep.best) if each is not None}
+    groupings = groupings_of(rule)
     if not groupings:
         return {}
     kept = {artifact_id for artifact_id, decision in decisions.items() if decision.kept}
     found: Sentences = {}
-    for group_by in sorted(groupings):
+    for group_by in groupings:
         found.update(emptied(group_by, members, kept))
     return found
 

@@ -1,4 +1,6 @@
-"""Which artifacts policies may have anything to say about, as far as a database can tell: kind, name, creation.
+"""Which artifacts policies may have anything to say about, as far as a database can tell.
+
+It can tell by kind, name, creation, whether a successor is recorded and whether anything is that they were made from.
 
 A scope is wider than what matches, never narrower: patterns are tested again where rules are, and a minimum age is no
 part of it, since what is too young still takes its place in its group.
@@ -20,7 +22,8 @@ _PATTERN = re.compile(r"[*?]")
 class Wanted:
     """What must all hold: one of `kinds`, one of `names` or beginning with one of `prefixes`, created in between.
 
-    Empty and None ask nothing.
+    `superseded`: a successor is recorded; `has_inputs`: something is that it was made from. Empty, None and False ask
+    nothing.
     """
 
     kinds: tuple[ArtifactKind, ...] = ()
@@ -28,6 +31,8 @@ class Wanted:
     prefixes: tuple[str, ...] = ()
     created_after: datetime | None = None
     created_until: datetime | None = None
+    superseded: bool = False
+    has_inputs: bool = False
 
 
 def scope_of(policies: Iterable[Policy], *, now: datetime, until: datetime) -> tuple[Wanted, ...]:
@@ -50,4 +55,6 @@ def _wanted(matcher: Matcher, now: datetime, until: datetime) -> Wanted:
         prefixes=() if begins_anyhow else tuple(sorted(set(prefixes))),
         created_after=None if matcher.newer_than is None else now - matcher.newer_than,
         created_until=None if matcher.older_than is None else until - matcher.older_than,
+        superseded=matcher.superseded is True or matcher.successor_verified is True,
+        has_inputs=matcher.rebuildable is True,
     )

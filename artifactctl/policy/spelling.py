@@ -37,6 +37,11 @@ def share_text(share: float) -> str:
     return f"{percent.normalize():f}%"
 
 
+def factor_text(factor: float) -> int | float:
+    """Return 3 for 3.0, and 2.5 as it is."""
+    return int(factor) if factor.is_integer() else factor
+
+
 def instant_text(at: datetime) -> str:
     """Return `2027-03-01` for a midnight in UTC, else `2027-03-01T12:00:00Z`."""
     if at.timetz().replace(tzinfo=None) == time.min and not at.utcoffset():

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from artifactctl.policy.ruleset import Keep, Limits, Matcher, Policy, Protect, Relation, Require, Rule
-from artifactctl.policy.spelling import duration_text, instant_text, share_text, size_text
+from artifactctl.policy.spelling import duration_text, factor_text, instant_text, share_text, size_text
 from artifactctl.policy.words import DERIVED_FROM
 
 Form = dict[str, Any]
@@ -45,7 +45,7 @@ def _limits(limits: Limits) -> Form:
             "max_artifacts": limits.max_artifacts,
             "max_share_of_kind": None if share is None else share_text(share),
             "approval_above": size(limits.approval_above_bytes),
-            "approval_on_jump": limits.approval_on_jump,
+            "approval_on_jump": None if limits.approval_on_jump is None else factor_text(limits.approval_on_jump),
             "per_day": _said(
                 {"max_bytes": size(limits.max_bytes_per_day), "max_artifacts": limits.max_artifacts_per_day}
             ),

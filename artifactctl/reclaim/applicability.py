@@ -25,7 +25,7 @@ def check_applicable(workplace: Workplace, plan: ReclaimPlan, *, resume: bool) -
     here = workplace.host.identify()
     now = workplace.clock()
     short = plan.digest[:12]
-    if (plan.machine_id, plan.host_key) != (here.machine_id, here.host_key):
+    if not here.has(plan.machine_id, plan.host_key):
         raise StalePlan(
             f"plan {short} was made for {_machine(plan.hostname, plan.machine_id, plan.host_key)}, "
             f"this is {_machine(here.hostname, here.machine_id, here.host_key)}",

@@ -4,8 +4,6 @@ Both are bound to the plan's digest: a changed plan needs a new consent. Who mad
 word of the catalog counts for that, not the word of the file.
 """
 
-from dataclasses import dataclass
-
 from artifactctl import audit
 from artifactctl.catalog import Catalog, Writing
 from artifactctl.domain.accounts import Signature, is_another
@@ -21,16 +19,8 @@ class PlannerUnknown(Refused):
     """Somebody other than the planner must approve the plan, and nobody has put their name to it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Consent:
-    """A recorded consent. `why_not` says why it does not count where somebody else must agree, "" where it counts."""
-
-    why_not: str = ""
-
-    @property
-    def counts(self) -> bool:
-        """Whether the plan can be applied on it."""
-        return not self.why_not
+class OwnPlan(Refused):
+    """Somebody other than the planner must approve the plan, and whoever tries to is not surely somebody else."""
 
 
 def record_plan(catalog: Catalog, plan: ReclaimPlan, *, acting: Acting) -> None:
@@ -55,19 +45,28 @@ def keep_plan(writing: Writing, plan: ReclaimPlan, *, as_planner: bool = False) 
     writing.save_plan(plan.digest, document, expires_at=plan.expires_at, as_planner=as_planner)
 
 
-def approve_plan(catalog: Catalog, plan: ReclaimPlan, *, reason: str, acting: Acting) -> Consent:
-    """Record the consent, with the plan itself; `Refused` for one that has expired or has nothing to do."""
+def approve_plan(catalog: Catalog, plan: ReclaimPlan, *, reason: str, acting: Acting) -> None:
+    """Record the consent, with the plan itself.
+
+    `Refused` for a plan that has expired or has nothing to do; `OwnPlan`, audited, where it takes somebody else.
+    """
     if acting.now >= plan.expires_at:
         raise Refused(f"plan {plan.digest[:12]} expired at {plan.expires_at:%Y-%m-%d %H:%M} UTC", remedy="plan again")
     if not plan.steps:
         raise Refused(f"plan {plan.digest[:12]} has no steps: everything in it was refused")
     catalog.require(Act.APPROVE, acting.actor, acting.now, about=f"plan {plan.digest[:12]}")
-    with catalog.writing(acting.actor, acting.now) as writing:
-        _refuse_without_planner(writing, plan)
-        keep_plan(writing, plan)
-        writing.approve(plan.digest, reason=reason)
-        audit.append(writing.connection, _entry(acting, AuditAction.PLAN_APPROVE, plan, reason=reason))
-        return _consent(writing, plan, acting.actor)
+    try:
+        with catalog.writing(acting.actor, acting.now) as writing:
+            _refuse_without_planner(writing, plan)
+            _refuse_planner(writing, plan, acting.actor)
+            keep_plan(writing, plan)
+            writing.approve(plan.digest, reason=reason)
+            audit.append(writing.connection, _entry(acting, AuditAction.PLAN_APPROVE, plan, reason=reason))
+    except OwnPlan as refusal:
+        with catalog.writing(acting.actor, acting.now) as writing:
+            entry = _entry(acting, AuditAction.PLAN_APPROVE_REFUSED, plan, reason=refusal.message)
+            audit.append(writing.connection, entry)
+        raise
 
 
 def _refuse_without_planner(writing: Writing, plan: ReclaimPlan) -> None:
@@ -80,17 +79,19 @@ def _refuse_without_planner(writing: Writing, plan: ReclaimPlan) -> None:
         )
 
 
-def _consent(writing: Writing, plan: ReclaimPlan, actor: str) -> Consent:
+def _refuse_planner(writing: Writing, plan: ReclaimPlan, actor: str) -> None:
     saved = writing.plan(plan.digest)
     if not plan.needs_approval or saved is None or saved.planner is None:
-        return Consent()
+        return
     own = Signature(actor=actor, database_user=writing.database_user())
     if is_another(own, saved.planner):
-        return Consent()
-    if own == saved.planner:
-        return Consent(why_not="you planned it")
+        return
     planner = saved.planner.database_user or saved.planner.actor
-    return Consent(why_not=f"{planner} planned it, and that may be you: it is the same account, or the same person")
+    why = f"{planner} planned it, and that may be you: it is the same account, or the same person"
+    raise OwnPlan(
+        f"you cannot approve plan {plan.digest[:12]}: {'you planned it' if own == saved.planner else why}",
+        remedy=f"somebody else must approve it ({'; '.join(plan.needs_approval)})",
+    )
 
 
 def _entry(acting: Acting, action: AuditAction, plan: ReclaimPlan, *, reason: str = "") -> AuditEntry:

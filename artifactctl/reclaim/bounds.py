@@ -41,7 +41,7 @@ def why_approval(taken: Taken, limits: Limits, last_runs: Sequence[Taken]) -> tu
     factor = limits.approval_on_jump
     if factor is not None and last_runs:
         most_bytes, most = max(run.bytes for run in last_runs), max(run.artifacts for run in last_runs)
-        than = f"the last {counted(len(last_runs), 'run')}"
+        than = "the last run" if len(last_runs) == 1 else f"the last {len(last_runs)} runs"
         if taken.bytes > factor * most_bytes:
             size = format_bytes(taken.bytes)
             reasons.append(

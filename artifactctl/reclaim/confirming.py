@@ -61,7 +61,7 @@ def awaiting(workplace: Workplace) -> Awaiting | None:
     with workplace.catalog.reading() as reading:
         identity = reading.identity()
         roots = roots_here(reading, workplace.host.identify())
-        ahead = tuple(item.why for item in roots_ahead(workplace.host, reading))
+        ahead = tuple(item.why for item in roots_ahead(workplace.host, reading) if not item.is_denied)
     is_confirmed = identity.is_confirmed and not ahead
     behind, unreachable = [], []
     for root in [each for each in roots if each.is_marked]:

@@ -11,7 +11,7 @@ from artifactctl.domain.artifacts import ReplicaState, Root
 from artifactctl.domain.errors import ArtifactctlError, HostFailure
 from artifactctl.domain.ledger import KnownHost
 from artifactctl.domain.text import display_path
-from artifactctl.hosts.copies import CopyingHost, require_copying
+from artifactctl.hosts.copies import can_copy, require_copying
 from artifactctl.hosts.protocol import Marker
 from artifactctl.inventory.acting import Acting
 from artifactctl.inventory.candidates import CLOCK_SLACK
@@ -91,6 +91,12 @@ def examine_silence(catalog: Catalog, machine: KnownHost, failure: ArtifactctlEr
             for replica in artifact.replicas
             if replica.state is state and replica.root.root_id in below
         ]
+        copied = [
+            (artifact.name, replica)
+            for artifact in reading.artifacts(state=ReplicaState.ARCHIVING)
+            for replica in artifact.replicas
+            if replica.state is ReplicaState.ARCHIVING and replica.root.root_id in below
+        ]
     remedy = f"when {machine.name} answers again: `artifactctl doctor --repair`"
     return (
         Finding(
@@ -106,6 +112,15 @@ def examine_silence(catalog: Catalog, machine: KnownHost, failure: ArtifactctlEr
             )
             for name, operation in begun
             if operation is not None
+        ),
+        *(
+            Finding(
+                what=f"a copy of it to {machine.name} ({replica.root.name}) was begun; how far it came is not known "
+                "while that machine does not answer, and nothing of it counts",
+                object=name,
+                remedy=f"when {machine.name} answers again: `artifactctl archive {name}` goes on with it",
+            )
+            for name, replica in copied
         ),
     )
 
@@ -125,7 +140,7 @@ def repair(workplace: Workplace) -> tuple[str, ...]:
     roots = [root for root in here if root.is_marked and _root_problem(workplace, root) is None]
     done: list[str] = []
     for root in roots:
-        done += repair_copies(archiving_at(workplace), root) if isinstance(workplace.host, CopyingHost) else ()
+        done += repair_copies(archiving_at(workplace), root) if can_copy(workplace.host) else ()
         items = [item for item in unfinished(workplace, root) if item.step.action not in NEEDS_A_PERSON]
         foreign = strangers(workplace, root)
         if not items and not foreign:
@@ -179,7 +194,7 @@ def archiving_at(workplace: Workplace) -> ArchivingWork:
     host = require_copying(workplace.host)
     return ArchivingWork(
         catalog=workplace.catalog,
-        host=host,
+        identity=host.identify,
         host_of=lambda root: host,
         actor=workplace.actor,
         clock=workplace.clock,
@@ -188,7 +203,7 @@ def archiving_at(workplace: Workplace) -> ArchivingWork:
 
 
 def _copies(workplace: Workplace, root: Root) -> Iterator[Finding]:
-    if not isinstance(workplace.host, CopyingHost):
+    if not can_copy(workplace.host):
         return
     try:
         yield from copy_findings(archiving_at(workplace), root)
@@ -227,6 +242,8 @@ def _catalog_findings(reading: Reading, *, now: datetime) -> Iterator[Finding]:
 
 def _older_than_seen(workplace: Workplace, reading: Reading) -> Iterator[Finding]:
     for ahead in roots_ahead(workplace.host, reading):
+        if ahead.is_denied:  # said of the root itself
+            continue
         yield Finding(
             what=f"it is an older copy of itself, so nothing is removed: {ahead.why}",
             object="catalog",

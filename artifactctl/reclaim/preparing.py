@@ -15,7 +15,7 @@ from artifactctl.domain.verdicts import may_remove
 from artifactctl.guards import evaluate
 from artifactctl.inventory.candidates import Choice, candidate_for
 from artifactctl.inventory.giving_up import cost_of
-from artifactctl.inventory.machines import roots_here
+from artifactctl.inventory.machines import as_others_know_it, roots_here
 from artifactctl.inventory.rulings import Rulings, ruling_on
 from artifactctl.reclaim.planning import Circumstances, Subject, make_plan
 from artifactctl.reclaim.recent import past_of
@@ -44,13 +44,13 @@ class Wish:
 def prepare(workplace: Workplace, wish: Wish, *, looking_at: Callable[[str], None] = lambda name: None) -> ReclaimPlan:
     """Return the plan for a wish; `looking_at` hears each name before its tree is walked."""
     with workplace.catalog.reading() as plain:
-        reading = plain if wish.chosen else IndexedReading(plain)
-        rulings = None if wish.chosen else Rulings(workplace.policy, reading, now=workplace.clock())
+        rulings = None if wish.chosen else Rulings(workplace.policy, plain, now=workplace.clock())
+        reading = IndexedReading(plain) if rulings is not None and rulings.offers_many else plain
         here = roots_here(reading, workplace.host.identify())
         pairs = wish.chosen if rulings is None else _offered(rulings, reading, wish.scope or here)
         if not pairs:
             raise Refused(
-                "the policy offers nothing for removal there",
+                f"the policy {workplace.policy.name} offers nothing for removal in {_spelt_roots(wish.scope or here)}",
                 remedy="name what should go: `artifactctl reclaim NAME --dry-run`; `artifactctl why NAME` explains",
             )
         _one_filesystem(pairs)
@@ -86,7 +86,8 @@ def judge_each(
 ) -> list[Subject]:
     """Look at live replicas and return each as a subject of its own, as if it alone had been named."""
     with workplace.catalog.reading() as reading:
-        rulings = Rulings(workplace.policy, reading, now=workplace.clock())
+        numbers = [artifact.artifact_id for artifact, _ in pairs]
+        rulings = Rulings(workplace.policy, reading, now=workplace.clock(), also=numbers)
         return _subjects(workplace, reading, pairs, rulings, named=True, looking_at=looking_at)
 
 
@@ -119,9 +120,16 @@ def _one_filesystem(pairs: Sequence[tuple[Artifact, Replica]]) -> None:
         )
 
 
+def _spelt_roots(roots: Sequence[Root]) -> str:
+    names = ", ".join(root.name for root in roots)
+    return f"the root{'s' if len(roots) > 1 else ''} {names}" if roots else "any root of this machine"
+
+
 def _offered(rulings: Rulings, reading: Reading, scope: Sequence[Root]) -> list[tuple[Artifact, Replica]]:
     inside = {root.root_id for root in scope}
-    return rulings.under_consideration(reading.artifacts(state=ReplicaState.LIVE), root_ids=inside)
+    numbers = None if rulings.offers_many else rulings.offered
+    artifacts = reading.artifacts(state=ReplicaState.LIVE, numbers=numbers)
+    return rulings.under_consideration(artifacts, root_ids=inside)
 
 
 def _subjects(
@@ -210,7 +218,7 @@ def _as_offer(reading: Reading, subject: Subject) -> ReclaimCandidate:
 
 
 def _circumstances(workplace: Workplace, reading: Reading, root: Root, wish: Wish) -> Circumstances:
-    here = workplace.host.identify()
+    here = as_others_know_it(reading, workplace.host.identify())
     usage = workplace.host.usage(root.path)
     now: datetime = workplace.clock()
     return Circumstances(

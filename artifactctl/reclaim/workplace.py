@@ -83,6 +83,9 @@ class Workplace:
         here = {root.root_id for root in roots_here(reading, self.host.identify())}
         prints, doubts = {}, {}
         for replica_id, replica in wanted.items():
+            if not replica.root.is_managed:
+                doubts[replica_id] = f"its copy in `{replica.root.name}` counts no more, since that root was forgotten"
+                continue
             try:
                 proof = self._proof(reading, replica, is_here=replica.root.root_id in here)
             except HostFailure as failure:  # not knowing is no proof

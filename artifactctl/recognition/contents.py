@@ -7,7 +7,7 @@ is never followed, so it is not asked.
 import json
 
 from artifactctl.domain.errors import HostFailure
-from artifactctl.recognition import parquet_footer, record_files, safetensors_header, torch_archive
+from artifactctl.recognition import packed_shards, parquet_footer, record_files, safetensors_header, torch_archive
 from artifactctl.recognition.pickled_tensors import NotPlainTensors, PickledTensor, describe
 from artifactctl.recognition.seen import Read
 from artifactctl.recognition.sightings import Contents
@@ -53,8 +53,10 @@ def tokens_of(header: safetensors_header.SafetensorsHeader) -> Contents:
     """Return the tokens of one shard; `tokens` is None when its tensors are not hidden states.
 
     speculators: `token_ids` [L] and `hidden_states` [L, layers, H]. Otherwise the rows that all floating
-    two-dimensional tensors of the file share.
+    two-dimensional tensors of the file share. A packed shard tells them, and its records.
     """
+    if packed_shards.is_packed(header):
+        return packed_shards.contents_of(header)
     ids, states = header.tensors.get("token_ids"), header.tensors.get("hidden_states")
     if ids is not None and states is not None and len(states.shape) == 3 and len(ids.shape) == 1:
         if ids.shape[0] != states.shape[0]:

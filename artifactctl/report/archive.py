@@ -1,5 +1,6 @@
 """What a copy came to: how much, how fast, what was proven of it, and what may be done next."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,30 @@ from artifactctl.report.tables import Document, Table, columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CopyPlace:
+    """A path on a machine, or the URL of an object store, which has no `host`. `is_elsewhere`: on another machine."""
+
+    path: bytes
+    host: str = ""
+    is_elsewhere: bool = False
+
+    @property
+    def typed(self) -> bytes:
+        """The place as it is typed on this machine."""
+        return os.fsencode(self.host) + b":" + self.path if self.is_elsewhere else self.path
+
+    @property
+    def text(self) -> str:
+        """The place for people."""
+        return display_path(self.typed)
+
+    @property
+    def word(self) -> str:
+        """The place as a word of a command line."""
+        return shell_word(self.typed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CopyMade:
     """One run of `archive`. `origin` is where the bytes were read back from: device, cache, store or unknown.
 
@@ -20,8 +45,8 @@ class CopyMade:
     """
 
     name: str
-    source: bytes
-    destination: bytes
+    source: CopyPlace
+    destination: CopyPlace
     size_bytes: int
     sent_bytes: int
     files: int
@@ -35,11 +60,11 @@ class CopyMade:
     def next_steps(self) -> tuple[str, ...]:
         """What to type next."""
         if self.is_restored:
-            again = f"artifactctl unarchive {self.name} --to {shell_word(self.destination)}"
+            again = f"artifactctl unarchive {self.name} --to {self.destination.word}"
             return () if self.is_verified else (again,)
         if self.is_verified:
-            return (f"artifactctl reclaim {shell_word(self.source)} --dry-run",)
-        return (f"artifactctl archive {self.name} --to {shell_word(self.destination)}",)
+            return (f"artifactctl reclaim {self.source.word} --dry-run",)
+        return (f"artifactctl archive {self.name} --to {self.destination.word}",)
 
 
 _ORIGINS = {
@@ -57,7 +82,7 @@ def origin_of(from_device: bool | None) -> str:  # noqa: FBT001  three values, n
 
 def copy_document(copy: CopyMade) -> Document:
     """Return what `archive` says."""
-    place = display_path(copy.destination)
+    place = copy.destination.text
     if not copy.is_verified:
         return [
             f"stopped: {format_bytes(copy.sent_bytes)} of {format_bytes(copy.size_bytes)} were copied towards {place}",
@@ -74,8 +99,8 @@ def copy_document(copy: CopyMade) -> Document:
     if copy.same_volume:
         lines.append("both copies lie on one filesystem: what takes that takes both")
     if copy.is_restored:
-        return [*lines, f"the copy that it came from stays at {display_path(copy.source)}"]
-    lines += [f"the original stays at {display_path(copy.source)}; whether it may go now: {copy.next_steps[0]}"]
+        return [*lines, f"the copy that it came from stays at {copy.source.text}"]
+    lines += [f"the original stays at {copy.source.text}; whether it may go now: {copy.next_steps[0]}"]
     return lines
 
 
@@ -83,8 +108,10 @@ def copy_payload(copy: CopyMade) -> dict[str, Any]:
     """Return the same for scripts."""
     return {
         "name": copy.name,
-        **json_path(copy.source, key="source"),
-        **json_path(copy.destination, key="destination"),
+        **json_path(copy.source.path, key="source"),
+        "source_host": copy.source.host or None,
+        **json_path(copy.destination.path, key="destination"),
+        "destination_host": copy.destination.host or None,
         "size_bytes": copy.size_bytes,
         "sent_bytes": copy.sent_bytes,
         "files": copy.files,
@@ -95,6 +122,11 @@ def copy_payload(copy: CopyMade) -> dict[str, Any]:
         "same_volume": copy.same_volume,
         "next_steps": list(copy.next_steps),
     }
+
+
+def begun_payload(name: str, places: Sequence[bytes]) -> dict[str, Any]:
+    """Return the copies that were given up, for scripts."""
+    return {"name": name, "abandoned": [json_path(place, key="place") for place in places]}
 
 
 def archive_table(copies: Sequence[ArchiveCopy]) -> Table:

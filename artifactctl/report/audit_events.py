@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeGuard
 
-from artifactctl.domain.audit import AuditEvent, AuditVerification, JsonValue
+from artifactctl.domain.audit import AuditEntry, AuditEvent, AuditVerification, JsonValue
 from artifactctl.domain.text import display_path, encodable, printable
 from artifactctl.domain.verdicts import Verdict
 from artifactctl.report.evidence import SYMBOLS
@@ -57,14 +57,18 @@ def event_with_evidence(event: AuditEvent) -> dict[str, Any]:
 
 
 def event_table(events: Sequence[AuditEvent]) -> Table:
-    """Return `audit ls` for a person."""
+    """Return `audit ls` for a person; where it happened is told when that is not where it was asked for."""
+    tells_where = any(_is_elsewhere(event.entry) for event in events)
     return Table(
-        columns=columns(">id", "when", "who", "what", "artifact", ">bytes", "reason"),
+        columns=columns(
+            ">id", "when", "who", *(("where",) if tells_where else ()), "what", "artifact", ">bytes", "reason"
+        ),
         rows=tuple(
             (
                 str(event.event_id),
                 format_instant(event.entry.at),
                 printable(event.entry.actor),
+                *((printable(event.entry.host),) if tells_where else ()),
                 event.entry.action,
                 printable(event.entry.artifact),
                 "" if event.entry.bytes is None else format_bytes(event.entry.bytes),
@@ -74,6 +78,10 @@ def event_table(events: Sequence[AuditEvent]) -> Table:
         ),
         empty="no such events",
     )
+
+
+def _is_elsewhere(entry: AuditEntry) -> bool:
+    return bool(entry.host) and entry.actor.rpartition("@")[2] != entry.host
 
 
 def event_text(event: AuditEvent) -> str:

@@ -36,7 +36,8 @@ class DiskUsage:
     """What was measured below one path of the machine `host` (`elsewhere`: its name unless it is this one). `problems`
     names what could not be read: those bytes are missing here.
 
-    `folder_bytes` are the blocks of folders that belong to no artifact: nothing anybody could catalogue.
+    `folder_bytes` are the blocks of folders that belong to no artifact: nothing anybody could catalogue. `undivided`
+    says why only the total is known, which then stands in `uncatalogued_bytes`.
     """
 
     host: str
@@ -47,6 +48,7 @@ class DiskUsage:
     uncatalogued_bytes: int
     folder_bytes: int
     problems: tuple[str, ...] = ()
+    undivided: str = ""
 
     @property
     def total_bytes(self) -> int:
@@ -88,7 +90,7 @@ def disk_usage_payload(usages: Sequence[DiskUsage]) -> dict[str, Any]:
                 "uncatalogued": [
                     {**json_path(item.path), "allocated_bytes": item.allocated_bytes} for item in usage.uncatalogued
                 ],
-                "problems": list(usage.problems),
+                "problems": [*filter(None, [usage.undivided]), *usage.problems],
             }
             for usage in usages
         ],
@@ -96,18 +98,22 @@ def disk_usage_payload(usages: Sequence[DiskUsage]) -> dict[str, Any]:
 
 
 def _one(usage: DiskUsage) -> list[str | Table]:
+    return [f"{shown_path(usage.elsewhere, usage.path)}  {format_bytes(usage.total_bytes)}", *_parts(usage)]
+
+
+def _parts(usage: DiskUsage) -> list[str | Table]:
+    """Return whose the bytes are, or why that is not told, and what could not be read."""
+    unread = [f"not read: {printable(problem)}" for problem in usage.problems]
+    if usage.undivided:
+        return [usage.undivided, *unread]
     rows = [
         (share.kind, share.state, f"{share.artifacts:,}", format_bytes(share.allocated_bytes)) for share in usage.shares
     ]
     rows.append(("uncatalogued", "", "", format_bytes(usage.uncatalogued_bytes)))
     rows.append(("folders", "", "", format_bytes(usage.folder_bytes)))
-    lines: list[str | Table] = [
-        f"{shown_path(usage.elsewhere, usage.path)}  {format_bytes(usage.total_bytes)}",
-        Table(columns=columns("kind", "state", ">artifacts", ">on disk"), rows=tuple(rows)),
-    ]
+    lines: list[str | Table] = [Table(columns=columns("kind", "state", ">artifacts", ">on disk"), rows=tuple(rows))]
     if usage.uncatalogued:
         shown = [(format_bytes(i.allocated_bytes), display_path(i.path)) for i in usage.uncatalogued]
         largest = Table(columns=columns(">uncatalogued", "where"), rows=tuple(shown[:UNCATALOGUED_SHOWN]))
         lines += ["", largest]
-    lines += [f"not read: {printable(problem)}" for problem in usage.problems]
-    return lines
+    return [*lines, *unread]

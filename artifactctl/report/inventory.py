@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from artifactctl.domain.artifacts import Root
+from artifactctl.domain.artifacts import Artifact, Root
 from artifactctl.domain.attestation import Attestation, in_words
 from artifactctl.domain.text import shown_path
 from artifactctl.report.json_values import json_path
@@ -38,3 +38,21 @@ def root_payload(root: Root, *, host: str = "") -> dict[str, Any]:
         "filesystem_type": root.filesystem_type,
         "attestation": root.attestation,
     }
+
+
+def forgotten_payload(root: Root, last_copies: Mapping[str, int]) -> dict[str, Any]:
+    """Return a root that was forgotten, with what had its last verified copy there and how much that takes."""
+    told = [{"name": name, "allocated_bytes": size} for name, size in last_copies.items()]
+    return {**root_payload(root), "last_copies": told}
+
+
+def registered_payload(artifact: Artifact, *, name_before: str) -> dict[str, Any]:
+    """Return what was registered for scripts, with its former name where it has another one now."""
+    renamed = {"name_before": name_before} if name_before not in ("", artifact.name) else {}
+    return {"name": artifact.name, "kind": artifact.kind.value, **renamed}
+
+
+def registered_line(artifact: Artifact, *, name_before: str) -> str:
+    """Return one sentence about what was registered, and what it was called until now."""
+    renamed = f"; it was called {name_before} until now" if name_before not in ("", artifact.name) else ""
+    return f"{artifact.name} is registered as {artifact.kind.value}{renamed}"

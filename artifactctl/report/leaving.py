@@ -1,7 +1,7 @@
 """What to save from a machine, as text to act on and as values for scripts."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from artifactctl.capacity.leaving import Basis, LeavingPlan, LeavingVerdict, Saving
@@ -14,8 +14,11 @@ from artifactctl.report.tables import Document, Table, columns
 NO_DESTINATION = "DESTINATION"
 """What stands in a command where nobody said where to."""
 
+Destinations = Sequence[tuple[str, str]]
+"""Roots that things can be saved to, each with its machine."""
 
-def leaving_document(plan: LeavingPlan, *, to: str | None) -> Document:
+
+def leaving_document(plan: LeavingPlan, *, to: str | None, destinations: Destinations = ()) -> Document:
     """Return the answer, what to save in order, what may stay, and the commands to paste."""
     lines: list[str | Table] = [_headline(plan), _rate_line(plan)]
     if plan.savings:
@@ -30,7 +33,9 @@ def leaving_document(plan: LeavingPlan, *, to: str | None) -> Document:
     if commands:
         lines += ["", "to save them, in this order:", *(f"  {command}" for command in commands)]
     if commands and to is None:
-        lines += [f"  ({NO_DESTINATION}: a root or a URL such as s3://bucket/prefix; --to fills it in)"]
+        roots = ", ".join(f"{printable(root)} ({printable(host)})" for root, host in destinations)
+        where = f"a root on another machine: {roots}; or" if roots else "a root on another machine, or"
+        lines += [f"  ({NO_DESTINATION}: {where} a URL such as s3://bucket/prefix; --to fills it in)"]
     lines += ["", "what is in no catalog is not counted: `artifactctl du` on that machine shows how much that is"]
     return lines
 
@@ -87,7 +92,7 @@ def _command(saving: Saving, to: str | None) -> str:
     return f"artifactctl archive {shlex.quote(saving.belonging.name)} --to {shlex.quote(to or NO_DESTINATION)}"
 
 
-def leaving_payload(plan: LeavingPlan, *, to: str | None) -> dict[str, Any]:
+def leaving_payload(plan: LeavingPlan, *, to: str | None, destinations: Destinations = ()) -> dict[str, Any]:
     """Return the same for scripts."""
     needed = plan.needed_bytes_a_second
     return {
@@ -111,6 +116,7 @@ def leaving_payload(plan: LeavingPlan, *, to: str | None) -> dict[str, Any]:
             for left in plan.left_behind
         ],
         "commands": list(commands_of(plan, to=to)),
+        "destinations": [{"root": root, "host": host} for root, host in destinations],
     }
 
 

@@ -1,15 +1,18 @@
 """The impact of a policy change as text and as JSON."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 from artifactctl.domain.text import printable
-from artifactctl.policy.differing import Change, Impact, PolicyDifference, Removal, bytes_of
+from artifactctl.policy.comparing import Change, Effect
+from artifactctl.policy.differing import Impact, PolicyDifference, Removal, bytes_of
 from artifactctl.policy.edits import Edit
 from artifactctl.report.caps import spell_exceeded
 from artifactctl.report.instants import format_instant
 from artifactctl.report.json_values import rfc3339
+from artifactctl.report.policy_additions import HEADING, additions_payload, additions_table
 from artifactctl.report.sizes import counted, format_bytes
 from artifactctl.report.tables import Column, Document, Table, columns
 
@@ -32,28 +35,48 @@ class DiffAnswer:
     difference: PolicyDifference
 
 
-def classes_of(impact: Impact) -> tuple[tuple[str, str, str, tuple[Change, ...]], ...]:
-    """Return (mark, heading, JSON field, changes) of the four classes."""
-    return (
-        ("-", "would newly be reclaimed", "newly_reclaimed", impact.newly_reclaimed),
-        ("+", "would newly be kept", "newly_kept", impact.newly_kept),
-        ("!", "loses protection", "lost_protection", impact.lost_protection),
-        (" ", "other reason, same decision", "reason_changed", impact.reason_changed),
-    )
+CLASSES = {
+    Effect.NEWLY_RECLAIMED: ("-", "would newly be reclaimed"),
+    Effect.NEWLY_KEPT: ("+", "would newly be kept"),
+    Effect.LOST_PROTECTION: ("!", "loses protection"),
+    Effect.REASON_CHANGED: (" ", "other reason, same decision"),
+}
+"""By effect: its mark, and what it says of artifacts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """The artifacts of one class, the largest first: those of today, or those that join later."""
+
+    heading: str
+    changes: tuple[Change, ...]
+    days: tuple[date, ...] = ()
+
+    def table(self, most: int) -> Table:
+        """Return the first ones with what is decided about them before and after, and from which day."""
+        titles = ("artifact", "kind", ">bytes", "was", "becomes")
+        rows = tuple(_change_cells(change) for change in self.changes[:most])
+        if not self.days:
+            return Table(columns=columns(*titles), rows=rows)
+        dated = tuple((day.isoformat(), *cells) for day, cells in zip(self.days, rows, strict=False))
+        return Table(columns=columns("from", *titles), rows=dated)
 
 
 def diff_document(answer: DiffAnswer) -> Document:
     """Return the difference for people: edits, how much moves when, the largest of each class, the risk."""
     difference = answer.difference
-    document: list[str | Table] = [head_line(answer), "", edits_table(difference.edits), "", numbers_table(difference)]
+    document: list[str | Table] = [head_line(answer), "", edits_table(difference.edits)]
+    if difference.configured:
+        document += ["", HEADING, additions_table(difference.configured)]
+    document += ["", numbers_table(difference)]
     if removed := removal_lines(difference):
         document += ["", *removed]
     if refused := refusal_lines(difference):
         document += ["", *refused]
-    for _, heading, changes in first_appearances(difference):
-        document += ["", f"{heading}, the largest first", changes_table(changes[:MOST_SHOWN])]
-        if len(changes) > MOST_SHOWN:
-            document.append(f"and {len(changes) - MOST_SHOWN:,} more")
+    for listing in listings(difference):
+        document += ["", f"{listing.heading}, the largest first", listing.table(MOST_SHOWN)]
+        if len(listing.changes) > MOST_SHOWN:
+            document.append(f"and {len(listing.changes) - MOST_SHOWN:,} more")
     return [*document, "", risk_line(difference)]
 
 
@@ -75,10 +98,10 @@ def edits_table(edits: Sequence[Edit]) -> Table:
 def numbers_table(difference: PolicyDifference) -> Table:
     """Return how many artifacts and bytes are in each class at each instant."""
     rows = []
-    for index, (mark, heading, _, _) in enumerate(classes_of(difference.impacts[0])):
+    for effect, (mark, heading) in CLASSES.items():
         cells = [mark, heading]
         for impact in difference.impacts:
-            changes = classes_of(impact)[index][3]
+            changes = impact.changes[effect]
             cells += [f"{len(changes):,}", format_bytes(bytes_of([change.facts for change in changes]))]
         rows.append(tuple(cells))
     titles = [Column(title=""), Column(title="artifacts that")]
@@ -106,31 +129,31 @@ def refusal_lines(difference: PolicyDifference) -> list[str]:
     return list(first.values())
 
 
-def first_appearances(difference: PolicyDifference) -> list[tuple[str, str, tuple[Change, ...]]]:
-    """Return (mark, heading with its instant, changes) of each class at the first instant at which it has any."""
+def listings(difference: PolicyDifference) -> list[Listing]:
+    """Return the artifacts of each class that has any: today's, then those that join it until the last instant."""
     found = []
-    for index, (mark, heading, _, _) in enumerate(classes_of(difference.impacts[0])):
-        for when, impact in zip(WHEN, difference.impacts, strict=True):
-            changes = classes_of(impact)[index][3]
-            if changes:
-                found.append((mark, heading if when == WHEN[0] else f"{heading} {when}", changes))
-                break
+    for effect, (_, heading) in CLASSES.items():
+        if changes := difference.impacts[0].changes[effect]:
+            found.append(Listing(heading=heading, changes=changes))
+        if joining := [each for each in difference.joining if each.effect is effect]:
+            found.append(
+                Listing(
+                    heading=f"{heading} later, {WHEN[-1]} at the latest",
+                    changes=tuple(each.change for each in joining),
+                    days=tuple(each.on for each in joining),
+                )
+            )
     return found
 
 
-def changes_table(changes: Sequence[Change]) -> Table:
-    """Return artifacts with what is decided about them before and after."""
-    rows = [
-        (
-            printable(change.facts.name),
-            change.facts.kind.value,
-            format_bytes(change.facts.allocated_bytes),
-            printable(change.before.sentence),
-            printable(change.after.sentence),
-        )
-        for change in changes
-    ]
-    return Table(columns=columns("artifact", "kind", ">bytes", "was", "becomes"), rows=tuple(rows))
+def _change_cells(change: Change) -> tuple[str, ...]:
+    return (
+        printable(change.facts.name),
+        change.facts.kind.value,
+        format_bytes(change.facts.allocated_bytes),
+        printable(change.before.sentence),
+        printable(change.after.sentence),
+    )
 
 
 def risk_line(difference: PolicyDifference) -> str:
@@ -140,7 +163,7 @@ def risk_line(difference: PolicyDifference) -> str:
         reasons.append("protection is lost")
     if difference.refused:
         reasons.append("a run would be refused")
-    if not reasons and any(impact.newly_reclaimed for impact in difference.impacts):
+    if not reasons and difference.reclaims_more:
         reasons.append("more would be reclaimed")
     elif not reasons and difference.risk != "mild":
         reasons.append("limits or waiting times differ")
@@ -161,7 +184,12 @@ def diff_payload(answer: DiffAnswer) -> dict[str, Any]:
             {"section": edit.section, "mark": edit.mark.value, "name": edit.name, "change": edit.what}
             for edit in difference.edits
         ],
+        "configured": additions_payload(difference.configured),
         **{field: _impact(impact) for field, impact in zip(_FIELDS, difference.impacts, strict=True)},
+        "joining": [
+            {"effect": each.effect.value, "on": each.on.isoformat(), **_change(each.change)}
+            for each in difference.joining
+        ],
         "loses_protection": difference.loses_protection,
         "refused": difference.refused,
         "risk": difference.risk.value,
@@ -169,12 +197,14 @@ def diff_payload(answer: DiffAnswer) -> dict[str, Any]:
 
 
 def _impact(impact: Impact) -> dict[str, Any]:
-    classes: Mapping[str, tuple[Change, ...]] = {field: changes for _, _, field, changes in classes_of(impact)}
     return {
         "at": rfc3339(impact.at),
-        **{field: [_change(change) for change in changes] for field, changes in classes.items()},
+        **{effect.value: [_change(change) for change in changes] for effect, changes in impact.changes.items()},
         "removed_rules": [_removal(removal) for removal in impact.removed],
-        **{f"{field}_bytes": bytes_of([change.facts for change in changes]) for field, changes in classes.items()},
+        **{
+            f"{effect.value}_bytes": bytes_of([change.facts for change in changes])
+            for effect, changes in impact.changes.items()
+        },
         "exceeded_caps": [
             {
                 "name": cap.name.value,

@@ -1,13 +1,15 @@
 """The impact of a policy change as a comment on a pull request: the verdict first, the lists folded."""
 
+from collections.abc import Iterator
+
 from artifactctl.policy.differing import PolicyDifference, Risk, bytes_of
 from artifactctl.report.instants import format_instant
 from artifactctl.report.markdown import code, escaped, folded, markdown_table
+from artifactctl.report.policy_additions import HEADING, additions_table
 from artifactctl.report.policy_diff import (
     DiffAnswer,
-    changes_table,
     edits_table,
-    first_appearances,
+    listings,
     numbers_table,
     refusal_lines,
     removal_lines,
@@ -32,14 +34,16 @@ def diff_markdown(answer: DiffAnswer) -> str:
         markdown_table(edits_table(difference.edits), code_in="name")
         if difference.edits
         else "The policies say the same.",
+        *_configured(difference),
         markdown_table(numbers_table(difference)),
     ]
-    for _, heading, changes in first_appearances(difference):
+    for listing in listings(difference):
+        changes = listing.changes
         total = format_bytes(bytes_of([change.facts for change in changes]))
-        listed = markdown_table(changes_table(changes[:MOST_LISTED]), code_in="artifact")
+        listed = markdown_table(listing.table(MOST_LISTED), code_in="artifact")
         if len(changes) > MOST_LISTED:
             listed += f"\n\nand {len(changes) - MOST_LISTED:,} more; `--format json` lists all"
-        parts.append(folded(f"<b>{counted(len(changes), 'artifact')}</b>, {total}: {heading}", listed))
+        parts.append(folded(f"<b>{counted(len(changes), 'artifact')}</b>, {total}: {listing.heading}", listed))
     return "\n\n".join(parts)
 
 
@@ -49,6 +53,7 @@ def _alert(difference: PolicyDifference) -> str:
     return "\n".join((f"> [!{_ALERTS[difference.risk]}]", *("> " + line + "  " for line in lines))).rstrip()
 
 
-def _edits(difference: PolicyDifference) -> str:
-    table = edits_table(difference.edits)
-    return markdown_table(table, code_in="name") if table.rows else f"{table.empty.capitalize()}."
+def _configured(difference: PolicyDifference) -> Iterator[str]:
+    if difference.configured:
+        yield f"{HEADING.capitalize()}:"
+        yield markdown_table(additions_table(difference.configured), code_in="name")

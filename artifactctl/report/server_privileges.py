@@ -12,7 +12,7 @@ from artifactctl.domain.roles import Role
 _TAKES: Mapping[Role, tuple[tuple[str, str], ...]] = {
     Role.PLAN: (("INSERT", "plan"),),
     Role.APPROVE: (("INSERT", "approval"),),
-    Role.APPLY: (("INSERT", "plan_step_use"),),
+    Role.APPLY: (("INSERT", "plan_step_use"), ("INSERT", "archive_copy")),
     Role.PURGE: (),
     Role.RELEASE: (
         ("UPDATE (released_at, released_by, release_reason)", "hold"),
@@ -28,6 +28,7 @@ _TAKES: Mapping[Role, tuple[tuple[str, str], ...]] = {
 
 _EVERYBODY = (
     ("UPDATE", "plan"),
+    ("UPDATE", "archive_copy"),
     ("INSERT", "hold"),
     ("INSERT, UPDATE (expires_at, released_at)", "lease"),
     ("UPDATE (revision, written_at)", "catalog_identity"),

@@ -6,6 +6,7 @@ and aborted when anything goes wrong before.
 
 import hashlib
 import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -122,6 +123,23 @@ class ObjectStore:
             for path, facts in found.items()
             if not path.endswith(_PARTIAL)
         }
+
+    def remove(self, prefix: str, *, named: re.Pattern[str]) -> int:
+        """Remove the objects right below a prefix whose names are like that, half-written ones too; returns how many.
+
+        Folders stay where the store has any.
+        """
+        with explained(f"removing {self.url}/{prefix}"):
+            self._files.invalidate_cache()
+            try:
+                found: list[str] = self._files.find(self._path(prefix))
+            except FileNotFoundError:
+                return 0
+            start = len(self._path(prefix)) + 1
+            ours = [path for path in found if named.fullmatch(path[start:].removesuffix(_PARTIAL))]
+            for path in ours:
+                self._files.rm_file(path)
+        return len(ours)
 
     def abort_uploads(self, prefix: str) -> int:
         """Abort uploads in parts that an interrupted run left below a prefix: they are seen by nobody and cost money.

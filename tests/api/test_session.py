@@ -17,6 +17,7 @@ from click.testing import CliRunner
 
 import artifactctl.api
 from artifactctl.api import Session, open_session
+from artifactctl.api.publishing import publish
 from artifactctl.catalog import PathTaken, RoleMissing, StateChanged, open_catalog
 from artifactctl.cli.main import program
 from artifactctl.cli.surroundings import Surroundings
@@ -360,3 +361,27 @@ def test_a_program_may_what_its_account_may_whatever_it_calls_itself(job: Job) -
     assert refused.value.who is not None
     assert refused.value.who.self_subject.name == pwd.getpwuid(os.getuid()).pw_name
     assert "role.refused" in job.command("audit", "ls")
+
+
+def test_a_copy_here_is_its_catalogued_files_and_nothing_else(job: Job, session: Session) -> None:
+    (job.root / "corpus" / "note.txt").write_text("added since")
+
+    copy = session.copy_here(session.artifact("corpus"))
+
+    assert (copy.path, copy.files) == (job.root / "corpus", ("part-0.jsonl",))
+    with pytest.raises(Refused, match="no living copy on this machine"):
+        session.copy_here(hidden_states(session, job.root / "run-7", name="hidden"))
+
+
+def test_a_file_is_published_in_one_step_and_never_over_another(tmp_path: Path) -> None:
+    aside, place = tmp_path / "x.partial", tmp_path / "x"
+    aside.write_text("new")
+
+    publish(aside, place)
+    aside.write_text("newer")
+
+    with pytest.raises(FileExistsError):
+        publish(aside, place)
+    assert (place.read_text(), aside.read_text()) == ("new", "newer")
+    with pytest.raises(ValueError, match="beside"):
+        publish(aside, tmp_path / "elsewhere" / "x")

@@ -13,14 +13,16 @@ from typing import Any
 
 from artifactctl import audit
 from artifactctl.archiving.archive import archive_to_root
-from artifactctl.archiving.destination import destination_for, place_meant
+from artifactctl.archiving.destination import destination_for, target_of_word
 from artifactctl.archiving.source import source_of
 from artifactctl.archiving.work import ArchivingWork
 from artifactctl.catalog import Catalog, create_or_upgrade
 from artifactctl.domain.artifacts import Artifact, ArtifactKind, Replica, Root
 from artifactctl.hosts.local import LocalHost
+from artifactctl.inventory.places import Here
 from artifactctl.inventory.registering import Statement, register
 from artifactctl.inventory.roots import add_root
+from artifactctl.inventory.targets import Target
 from artifactctl.report.archive import CopyMade
 
 NOON = datetime.now(UTC) + timedelta(hours=1)
@@ -44,7 +46,7 @@ class Ground:
     def work(self, **options: Any) -> ArchivingWork:
         return ArchivingWork(
             catalog=self.catalog,
-            host=self.host,
+            identity=self.host.identify,
             host_of=lambda root: self.host,
             actor=ACTOR,
             clock=lambda: NOON,
@@ -55,11 +57,15 @@ class Ground:
 
     def archive(self, name: str = "hidden", to: str | None = "far", **options: Any) -> CopyMade:
         work = self.work(**options)
-        meant = place_meant(work, to, here=b"/")
+        meant = self.place(to) if to is not None else None
         artifact = self.known(name)
-        with self.catalog.reading() as reading:
-            replica = source_of(reading, artifact, self.host, not_in=meant.root if meant else None)
-        return archive_to_root(work, artifact, replica, destination_for(work, replica, meant))
+        replica = source_of(work, artifact, towards=meant.root if meant else None)
+        return archive_to_root(work, artifact, replica, destination_for(work, artifact, replica, meant))
+
+    def place(self, word: str) -> Target:
+        """Return what `--to` means."""
+        here = Here(directory=b"/", identify=self.host.identify)
+        return target_of_word(self.catalog, word, here=here, reach=lambda machine: self.host)
 
     def known(self, name: str = "hidden") -> Artifact:
         with self.catalog.reading() as reading:

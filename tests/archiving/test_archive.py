@@ -67,7 +67,7 @@ def test_the_digests_are_those_that_verify_would_store(ground: Ground) -> None:
 
 
 def test_the_only_other_root_is_meant_when_none_is_named(ground: Ground) -> None:
-    assert ground.archive(to=None).destination == ground.at(ground.far)
+    assert ground.archive(to=None).destination.path == ground.at(ground.far)
 
 
 def test_an_occupied_place_is_refused_and_left_alone(ground: Ground) -> None:

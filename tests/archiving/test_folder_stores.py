@@ -31,16 +31,14 @@ def url(tmp_path: Path) -> str:
 
 
 def upload(ground: Ground, url: str, codec: str = "raw", **options) -> CopyMade:
-    with ground.catalog.reading() as reading:
-        replica = source_of(reading, ground.known(), ground.host)
+    replica = source_of(ground.work(), ground.known())
     return archive_to_store(ground.work(**options), ground.known(), replica, url, CODECS[codec])
 
 
 def download(ground: Ground, to: Target | None = None, **options) -> CopyMade:
     work = ground.work(**options)
-    with ground.catalog.reading() as reading:
-        origin = restorable(reading, ground.known(), machine_roots=(ground.near, ground.far))
-    return restore(work, origin, to or old_place(work, ground.known()))
+    place = to or old_place(work, ground.known())
+    return restore(work, restorable(work, ground.known(), towards=place.root), place)
 
 
 def archives(ground: Ground):
@@ -71,7 +69,7 @@ def test_the_original_may_go_and_comes_back_byte_for_byte(ground: Ground, url: s
     assert not os.path.exists(ground.at(ground.near))
     made = download(ground)
 
-    assert made.destination == ground.at(ground.near)
+    assert made.destination.path == ground.at(ground.near)
     assert picture(ground.at(ground.near)) == before
     back = ground.known().replicas[-1]
     assert (back.state, back.verified_level) == (ReplicaState.LIVE, VerifyLevel.DIGESTS)
@@ -217,7 +215,7 @@ def test_what_has_another_copy_below_a_root_comes_from_there(ground: Ground) -> 
 
     made = download(ground)
 
-    assert made.source == ground.at(ground.far)
+    assert made.source.path == ground.at(ground.far)
     assert picture(ground.at(ground.near)) == picture(ground.at(ground.far))
 
 

@@ -26,6 +26,7 @@ DATA = Path("/run/data")
 """Where every machine has its own filesystem; the same path on each, as on rented machines."""
 
 PORT = 2222
+NETWORK = "10.77.0.0/16"
 WORKER = 2001
 _PLACES = Path("/run/machines")
 _START_SECONDS = 20
@@ -43,10 +44,13 @@ echo mounted
 while IFS= read -r line; do eval "$line"; done
 """
 
-_CUT = "add table inet cut\n" + "".join(
-    f"add chain inet cut {hook} {{ type filter hook {hook} priority 0; policy drop; }}\n"
-    for hook in ("input", "output")
-)
+
+def _dropping(*hooks: str) -> str:
+    chains = (f"add chain inet cut {hook} {{ type filter hook {hook} priority 0; policy drop; }}\n" for hook in hooks)
+    return "add table inet cut\n" + "".join(chains)
+
+
+_CUT, _DEAFENED = _dropping("input", "output"), _dropping("input")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +90,17 @@ class Machine:
         return f"10.77.{self.number}.2"
 
     @property
+    def gateway(self) -> str:
+        """The address by which it reaches what listens here."""
+        return f"10.77.{self.number}.1"
+
+    @property
+    def entering(self) -> tuple[str, ...]:
+        """What comes before a command that is typed on the machine itself, as root."""
+        target = str(self._first().pid)
+        return ("nsenter", "--target", target, "--mount", "--uts", "--net", "--pid", "--")
+
+    @property
     def host6(self) -> str:
         """Its address of IPv6."""
         return f"fd77:0:0:{self.number}::2"
@@ -103,6 +118,11 @@ class Machine:
         """Return the home of one of its users, as seen from here."""
         return self.folder / "home" / user
 
+    @property
+    def data(self) -> Path:
+        """What it has at DATA, as seen from here."""
+        return Path(f"/proc/{self._first().pid}/root{DATA}")
+
     def public_key(self, kind: str = "ed25519") -> str:
         """Return `type base64` of its host key."""
         return " ".join(self._key_file(kind).read_text(encoding="ascii").split()[:2])
@@ -119,10 +139,24 @@ class Machine:
 
     def inside(self, *words: str | Path, check: bool = True) -> str:
         """Run a command on the machine as root, without ssh, and return what it prints."""
-        target = str(self._first().pid)
-        enter = ["nsenter", "--target", target, "--mount", "--uts", "--net", "--pid", "--"]
-        done = subprocess.run([*enter, *words], capture_output=True, text=True, check=check, errors="surrogateescape")
+        done = subprocess.run(
+            [*self.entering, *words], capture_output=True, text=True, check=check, errors="surrogateescape"
+        )
         return done.stdout
+
+    @contextmanager
+    def reading(self, path: Path) -> Iterator[None]:
+        """Let a process of the machine, a `sleep`, have a file open."""
+        script = 'exec 3<"$1"; echo open; exec sleep 300'
+        command = [*self.entering, "sh", "-c", script, "reader", str(path)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as entering:
+            assert entering.stdout is not None
+            assert entering.stdout.readline() == b"open\n"
+            try:
+                yield
+            finally:
+                for child in psutil.Process(entering.pid).children():  # nsenter itself only waits for it
+                    child.kill()
 
     def start_sshd(self) -> None:
         """Start sshd and wait until it listens."""
@@ -153,9 +187,30 @@ class Machine:
         """Let packets through again."""
         self._netfilter("delete table inet cut\n")
 
+    def unplug(self) -> None:
+        """Take its cable out: the link is down on both sides, and nobody is told."""
+        self._set_link("down")
+
+    def plug_in(self) -> None:
+        """Put the cable back."""
+        self._set_link("up")
+
+    def deafen(self) -> None:
+        """Let what it says get out and nothing get in: it takes its connections for dead, the others do not."""
+        self._netfilter(_DEAFENED)
+
+    def lose_python(self) -> None:
+        """Take every python3 away, as `python=False` does from the start."""
+        for line in _without_python().splitlines():
+            path, nothing = line.split()
+            self.inside("mount", "--bind", nothing, path)
+
     def running(self, words: str) -> list[psutil.Process]:
         """Return its processes whose command line holds `words`."""
         return [process for process in self._processes() if words in " ".join(_words_of(process))]
+
+    def _set_link(self, state: str) -> None:
+        subprocess.run(["ip", "link", "set", f"mach{self.number}h", state], check=True)
 
     def _netfilter(self, rules: str) -> None:
         command = ["nsenter", "--target", str(self._first().pid), "--net", "nft", "-f", "-"]
@@ -289,8 +344,10 @@ def _furnish(folder: Path, name: str, fittings: Fittings) -> None:
             (home / startup).write_text(fittings.startup, encoding="utf-8")
         os.chown(home, number, number)
     _write_accounts(etc, folder / "home", fittings)
+    (etc / "ssh").mkdir()
     for kind in fittings.host_keys:
         _make_key(folder / f"ssh_host_{kind}_key", kind)
+        shutil.copy(folder / f"ssh_host_{kind}_key.pub", etc / "ssh")
     (folder / "authorized_keys").touch(mode=0o644)
     (folder / "sshd_config").write_text(_sshd_config(folder, fittings), encoding="utf-8")
     (folder / "over").write_text("" if fittings.python else _without_python(), encoding="utf-8")
@@ -384,7 +441,7 @@ class SshHome:
 
 
 def ssh_home(home: Path) -> SshHome:
-    """Return a home with an empty `.ssh`."""
+    """Return a home with its `.ssh`, which is empty the first time."""
     found = SshHome(home=home)
-    found.folder.mkdir(parents=True, mode=0o700)
+    found.folder.mkdir(parents=True, mode=0o700, exist_ok=True)
     return found

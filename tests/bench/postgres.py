@@ -1,7 +1,8 @@
 """A real PostgreSQL server for the time of the tests, and a database of its own for whoever asks.
 
-The cluster lies in a temporary folder and listens on a unix socket there and on loopback. It is set up as teams find
-one: passwords are asked for, and text is ordered as people order it, not by its bytes. Only its fsync is off.
+The cluster lies in a temporary folder and listens on a unix socket there and on loopback; in the sandbox, which no
+network reaches, also for the machines of `bench.machines`. It is set up as teams find one: passwords are asked for, and
+text is ordered as people order it, not by its bytes. Only its fsync is off.
 """
 
 import glob
@@ -18,6 +19,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 import psycopg
+
+from tests.bench.machines import NETWORK as MACHINES_NETWORK
+from tests.bench.sandbox import why_no_system_tests
 
 PASSWORD = "pa:s/s@w%rd"
 _USER = "artifactctl_tests"
@@ -102,6 +106,8 @@ def running_server() -> Iterator[Server]:
         ]
         ordering = ["--locale=C.UTF-8", "--locale-provider=icu", "--icu-locale=en-US"]
         run_program(programs, folder, "initdb", *options, *ordering, f"--pgdata={data}")
+        with (data / "pg_hba.conf").open("a", encoding="ascii") as rules:
+            rules.write(f"host all all {MACHINES_NETWORK} scram-sha-256\n")
         server = Server(folder=folder, port=free_port(), programs=programs)
         with started(server, data):
             yield server
@@ -112,7 +118,7 @@ def running_server() -> Iterator[Server]:
 @contextmanager
 def started(server: Server, data: Path, *, port: int | None = None) -> Iterator[None]:
     """Run the cluster in the folder `data` until the block ends."""
-    settings = {**_SETTINGS, "port": str(port or server.port), "listen_addresses": "127.0.0.1"}
+    settings = {**_SETTINGS, "port": str(port or server.port), "listen_addresses": _addresses()}
     settings["unix_socket_directories"] = str(server.folder)
     words = " ".join(f"-c {name}={value}" for name, value in settings.items())
     log = server.folder / f"{data.name}.log"
@@ -121,6 +127,10 @@ def started(server: Server, data: Path, *, port: int | None = None) -> Iterator[
         yield
     finally:
         server.run("pg_ctl", "stop", "--wait", "--mode=immediate", f"--pgdata={data}")
+
+
+def _addresses() -> str:
+    return "127.0.0.1" if why_no_system_tests() else "*"
 
 
 def run_program(programs: Path, folder: Path, program: str, *words: str) -> None:

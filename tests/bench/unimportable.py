@@ -7,8 +7,11 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
 
 _LOOKS_FROM_INSIDE = ("artifactctl.hosts.probe", "artifactctl.hosts.local", "artifactctl.hosts.local_processes")
-_BOTH_ENDS = tuple(f"artifactctl.hosts.probe{name}" for name in ("", ".calls", ".failures", ".frames", ".reports"))
-"""What the two ends of a wire must agree on; all of it is arithmetic and text."""
+_BOTH_ENDS = tuple(
+    f"artifactctl.hosts.probe{name}"
+    for name in ("", ".calls", ".failures", ".frames", ".mounts", ".reports", ".secrecy")
+)
+"""What the operating side uses as well; what of it runs there is arithmetic and text."""
 
 
 class _Unimportable:

@@ -58,9 +58,8 @@ def test_a_name_that_is_not_utf8_is_kept_and_found(write):
 
 
 def test_artifacts_are_chosen_by_kind_state_and_name(place, catalog):
-    place("a")
-    place("b", state=ReplicaState.BUILDING)
-    place("c", kind=ArtifactKind.VOCAB_MAP)
+    places = [place("a"), place("b", state=ReplicaState.BUILDING), place("c", kind=ArtifactKind.VOCAB_MAP)]
+    numbers = [item.artifact_id for item in reversed(places)]
 
     with catalog.reading() as reading:
         chosen = {
@@ -69,9 +68,19 @@ def test_artifacts_are_chosen_by_kind_state_and_name(place, catalog):
             "state": [item.name for item in reading.artifacts(state=ReplicaState.LIVE)],
             "names": [item.name for item in reading.artifacts(names=["c", "a", "nothing"])],
             "none": [item.name for item in reading.artifacts(names=[])],
+            "numbers": [item.name for item in reading.artifacts(numbers=[*numbers, 10**6], state=ReplicaState.LIVE)],
+            "no numbers": [item.name for item in reading.artifacts(numbers=[])],
         }
 
-    assert chosen == {"all": ["a", "b", "c"], "kind": ["a", "b"], "state": ["a", "c"], "names": ["a", "c"], "none": []}
+    assert chosen == {
+        "all": ["a", "b", "c"],
+        "kind": ["a", "b"],
+        "state": ["a", "c"],
+        "names": ["a", "c"],
+        "none": [],
+        "numbers": ["a", "c"],
+        "no numbers": [],
+    }
 
 
 def test_choosing_by_state_still_shows_every_copy(place, write, noon):

@@ -48,7 +48,7 @@ def test_a_forgotten_root_can_come_back_and_its_tombstones_stay_readable(place, 
 
         assert writing.roots() == ()
         (corpus,) = writing.artifacts()
-        assert corpus.replicas[0].root == root
+        assert corpus.replicas[0].root == replace(root, is_managed=False)
 
         writing.add_root(replace(root, path=b"/mnt/data", inode=5))
         found = writing.root("data")
@@ -98,3 +98,27 @@ def test_a_machine_is_found_by_name_and_number(write):
         assert [host.name for host in writing.hosts()] == ["here", "there"]
         with pytest.raises(NameTaken):
             writing.add_host("there", machine_id="m-3")
+
+
+def test_a_forgotten_machine_is_not_worked_with_and_stays_on_record(write):
+    with write() as writing:
+        added = writing.add_host("gpu9", machine_id="m-9", address="ssh://gpu9", host_key="ssh-ed25519 AAAA")
+        writing.forget_host(added.host_id)
+
+        assert (writing.host("gpu9"), added.name in {known.name for known in writing.hosts()}) == (None, False)
+        assert writing.host(added.host_id).forgotten_at == writing.now
+        with pytest.raises(NameTaken, match="there was a host named gpu9"):
+            writing.add_host("gpu9", machine_id="m-10", address="ssh://gpu10", host_key="ssh-ed25519 BBBB")
+
+        back = writing.remember_host(added.host_id, address="ssh://gpu9.example", uses_sudo=True)
+
+        assert writing.host("gpu9") == back
+        assert (back.address, back.machine_id) == ("ssh://gpu9.example", "m-9")
+
+
+def test_a_machine_with_a_root_in_use_is_never_forgotten(write):
+    with write() as writing:
+        (root,) = writing.roots()
+
+        with pytest.raises(StateChanged, match="has the root data"):
+            writing.forget_host(root.host_id)

@@ -274,6 +274,18 @@ def test_only_what_is_in_the_scope_is_read(place: Place, seen: Any, scope: tuple
     assert set(seen(scope)) == names
 
 
+def test_what_is_superseded_and_what_has_inputs_is_found_by_that(place: Place, write: Write, seen: Any) -> None:
+    corpus, old, new = place("corpus", kind=ArtifactKind.MERGED_CORPUS), place("old"), place("new")
+    with write() as writing:
+        writing.supersede(old.artifact_id, new.artifact_id)
+        writing.add_lineage(new.artifact_id, corpus.artifact_id, LineageRole.EXTRACTED_FROM)
+
+    assert seen((Wanted(superseded=True),)) == {"old": seen()["old"]}
+    assert seen((Wanted(has_inputs=True, kinds=(ArtifactKind.HIDDEN_STATES,)),))["new"] == seen()["new"]
+    assert "corpus" not in seen((Wanted(has_inputs=True),))
+    assert set(seen((Wanted(superseded=True, kinds=(ArtifactKind.CHECKPOINT,)),))) == set()
+
+
 def test_an_artifact_that_was_asked_for_is_seen_outside_the_scope(place: Place, seen: Any) -> None:
     place("states")
     made = place("draft", kind=ArtifactKind.CHECKPOINT)

@@ -60,6 +60,9 @@ ACTS: dict[Act, Callable[[Writing], object]] = {
     Act.APPROVE: lambda writing: writing.approve(DIGEST, reason="seen"),
     Act.SET_ASIDE: lambda writing: writing.change_state(1, expected={ReplicaState.LIVE}, to=ReplicaState.QUARANTINING),
     Act.PURGE: lambda writing: writing.change_state(1, expected={ReplicaState.LIVE}, to=ReplicaState.PURGING),
+    Act.COPY: lambda writing: writing.begin_archive(
+        1, "s3://bucket/x", codec="raw", files=1, size_bytes=1, source_fingerprint="f"
+    ),
     Act.RELEASE_HOLD: lambda writing: writing.release_hold(1, reason="over"),
     Act.BREAK_LEASE: lambda writing: writing.break_lease("lease-1", reason="gone"),
     Act.CHANGE_ROOT: lambda writing: writing.forget_root("root-1"),

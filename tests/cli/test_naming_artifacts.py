@@ -41,3 +41,17 @@ def test_a_path_at_which_nothing_is_catalogued_says_how_to_look(stocked):
     assert refused.exit_code == 2
     assert f"no artifact is catalogued at {stocked.volume}/nowhere" in refused.stderr
     assert f"artifactctl scan {stocked.volume}/nowhere" in refused.stderr
+
+
+def test_an_address_in_brackets_is_told_from_a_name(stocked):
+    unknown = stocked.run("reclaim", "[::1]:/x", "--dry-run")
+    catalog = stocked.open()
+    with catalog.writing("arranger@test", stocked.clock.now()) as writing:
+        writing.add_host("far", machine_id="m", address="ssh://ada@[::1]:22", host_key="SHA256:x")
+    catalog.close()
+    known = stocked.run("reclaim", "[::1]:/x", "--dry-run")
+
+    assert (unknown.exit_code, known.exit_code) == (2, 2)
+    assert "`[::1]` is an address" in unknown.stderr
+    assert "artifactctl host ls" in unknown.stderr
+    assert "write far:/PATH" in known.stderr

@@ -11,6 +11,7 @@ import pytest
 
 from artifactctl import audit
 from artifactctl.domain.audit import AuditAction, AuditEntry
+from artifactctl.policy.findings import Code
 from tests.policy.written import policy_text
 
 RULE = "[{name: states, match: {kind: hidden_states}, keep: {last: {n: 1, group_by: [folder]}}}]"
@@ -128,7 +129,7 @@ def test_sarif_is_what_the_standard_says_and_names_every_code(shop: Any, folder:
     jsonschema.Draft202012Validator(SARIF, format_checker=jsonschema.FormatChecker()).validate(log)
     (run,) = log["runs"]
     rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
-    assert len(rules) == len(set(rules)) == 12
+    assert len(rules) == len(set(rules)) == len(Code)
     for result in run["results"]:
         assert rules[result["ruleIndex"]] == result["ruleId"]
         (location,) = result["locations"]
@@ -159,6 +160,31 @@ def test_a_failing_test_shows_both_sides_and_ends_with_code_three(shop: Any, fol
     (mismatch,) = answer["tests"][0]["mismatches"]
     assert answer["schema"] == "artifactctl.policy-test/1"
     assert (answer["ok"], mismatch["artifact"], mismatch["because"]) == (False, "a", "keep.last")
+
+
+def test_what_is_wrong_with_files_is_told_one_thing_a_line(shop: Any, folder: Path) -> None:
+    (folder / "p.yaml").write_text(policy_text(limits="{max_bytes: 5g, max_artifacts: 0.5}", rules=RULE))
+
+    done = shop.run("policy", "test", "p.yaml")
+
+    assert done.exit_code == 2
+    first, second, hint = done.stderr.splitlines()
+    assert first.startswith("error: p.yaml:3:10: AP020 ")
+    assert second.startswith("error: p.yaml:3:25: AP001 ")
+    assert hint.startswith("hint: correct the policy")
+
+
+def test_both_endings_of_yaml_files_in_a_folder_are_read(shop: Any, folder: Path) -> None:
+    (folder / "policies").mkdir()
+    (folder / "policies" / "b.yaml").write_text(policy_text(name="b"))
+    (folder / "policies" / "a.yml").write_text(policy_text(name="a"))
+    (folder / "policies" / ".hidden.yaml").write_text("nothing that is read")
+    for words in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-q", "-m", "before"]):
+        subprocess.run(["git", "-c", "user.name=n", "-c", "user.email=e@x", *words], cwd=folder, check=True)
+
+    for word in ("policies", "git:main:policies"):
+        answer = json.loads(shop.run("policy", "show", word, "--json").stdout)
+        assert (answer["policy"]["name"], answer["files"]) == ("a, b", [f"{word}/a.yml", f"{word}/b.yaml"])
 
 
 @pytest.mark.parametrize("pattern", ["nothing has this name", "("])

@@ -16,6 +16,11 @@ PINNED = """
     reason: Everything else is made from them
     match: {kind: merged_corpus}
 """
+KEEPS_NEW_STATES = """
+  - name: new-states
+    reason: They were made yesterday
+    match: {name: scratch/hs-new}
+"""
 OFFERS_OLD_STATES = """
   - name: old-states
     match: {kind: hidden_states, superseded: true}
@@ -148,3 +153,68 @@ def test_a_policy_has_nothing_to_say_about_what_is_gone(stocked: Any, old: str) 
 
     assert result.exit_code == 2
     assert "no copy below a managed root" in result.stderr
+
+
+@pytest.fixture
+def configured(stocked: Any) -> Path:
+    """A place where the configuration protects what two policies would both offer, and lets little go at once."""
+    write(stocked.folder / "site" / "site.yaml", protect=KEEPS_NEW_STATES)
+    (stocked.volume / "artifactctl.toml").write_text('[policy]\nfiles = ["../site"]\nmax_bytes = "1MiB"\n')
+    return stocked.folder / "site" / "site.yaml"
+
+
+def test_what_is_configured_protects_and_limits_what_a_diff_shows(stocked: Any, configured: Path, new: str) -> None:
+    nothing = write(stocked.folder / "nothing.yaml")
+
+    found = payload(stocked.run("policy", "diff", nothing, new, "--json"), 3)
+    text = stocked.run("policy", "diff", nothing, new)
+
+    assert [item["name"] for item in found["now"]["newly_reclaimed"]] == ["scratch/hs-old"]
+    assert (found["loses_protection"], found["refused"]) == (False, True)
+    (cap,) = found["now"]["exceeded_caps"]
+    assert (cap["name"], cap["limit"], cap["exceeded_by"]) == ("bytes", 2**20, 2**21)
+    assert found["configured"] == [
+        {"section": "protect", "name": "new-states", "what": "../site/site.yaml:5:5"},
+        {"section": "limits", "name": "max_bytes", "what": "1MiB"},
+    ]
+    assert "configured here beside the files, and counted\n" in text.stdout
+    assert "REFUSED: 3.00 MiB would go, 2.00 MiB above the limit of 1.00 MiB a run" in text.stdout
+
+
+def test_a_configuration_beside_a_snapshot_is_counted_and_said_and_without_one_only_the_files_count(
+    stocked: Any, configured: Path, new: str
+) -> None:
+    file, nothing = str(stocked.folder / "catalog.json"), write(stocked.folder / "nothing.yaml")
+    assert stocked.run("catalog", "export", file).exit_code == 0
+    words = ("policy", "diff", nothing, new, "--snapshot", file)
+
+    counted = stocked.run(*words, "--format", "markdown")
+    (stocked.volume / "artifactctl.toml").unlink()
+    bare = payload(stocked.run(*words, "--json"))
+
+    assert counted.exit_code == 3
+    assert "Configured here beside the files, and counted:\n\n| section | name | what |" in counted.stdout
+    assert "| protect | `new-states` | ../site/site.yaml:5:5 |" in counted.stdout
+    assert bare["configured"] == []
+    assert [item["name"] for item in bare["now"]["newly_reclaimed"]] == ["scratch/hs-old", "scratch/hs-new"]
+
+
+def test_a_protect_taken_out_of_a_configured_file_is_lost(stocked: Any, configured: Path) -> None:
+    proposed = write(stocked.folder / "proposed.yaml")
+
+    found = payload(stocked.run("policy", "diff", "../site", proposed, "--json"), 3)
+
+    assert [item["name"] for item in found["now"]["lost_protection"]] == ["scratch/hs-new"]
+    assert [(item["section"], item["name"]) for item in found["configured"]] == [("limits", "max_bytes")]
+
+
+def test_an_explanation_of_a_file_counts_what_is_configured(stocked: Any, configured: Path, new: str) -> None:
+    result = stocked.run("policy", "explain", "scratch/hs-new", "--policy", new)
+
+    assert result.exit_code == 0, result.output
+    assert "keep: protected by new-states: They were made yesterday" in result.stdout
+    assert "counted: protect new-states (../site/site.yaml:5:5), max_bytes 1MiB" in result.stderr
+    plan = json.loads(stocked.run("reclaim", "--policy", new, "--dry-run", "--json").stdout)
+    answer = payload(stocked.run("policy", "explain", "scratch/hs-new", "--policy", new, "--json"))
+    shown = payload(stocked.run("policy", "show", new, "--json"))
+    assert answer["policy_digest"] == plan["policy_digest"] == shown["digest"]

@@ -4,7 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from artifactctl.configuration.limits import LimitLoosened, SafetyLimits, safety_limits
+from artifactctl.configuration.limits import LimitLoosened, SafetyLimits
+from artifactctl.configuration.limits_in_force import safety_limits
 from artifactctl.configuration.location import locate_catalog
 from artifactctl.configuration.settings import SettingsProblem, parse_settings, read_settings
 from artifactctl.domain.errors import UsageError

@@ -22,6 +22,7 @@ SUITES = (
     "referring",
     "restoring",
     "sharing",
+    "single_files",
     "space",
     "walking",
     "writing",

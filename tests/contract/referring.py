@@ -91,3 +91,23 @@ class ReferrerContract:
         found, problems = workshop.host.referrers([made.root.path], [made.root.path + b"/kept"])
 
         assert (found, problems) == ((), ())
+
+    @pytest.mark.parametrize("kind", ["bind", "volume"])
+    def test_what_is_mounted_below_a_root_is_searched_and_keeps_nobody_else(
+        self, workshop: Workshop, kind: str
+    ) -> None:
+        made = scene(workshop).dump()
+        workshop.write(made.root.path + b"/mounted/below", b"x")
+        workshop.folder(workshop.top + b"/elsewhere/deep")
+        workshop.symlink(b"../../runs/dump", workshop.top + b"/elsewhere/deep/latest")
+        place = made.root.path + b"/mounted"
+        bound = workshop.bound(workshop.top + b"/elsewhere", place) if kind == "bind" else workshop.other_volume(place)
+
+        with bound:
+            if kind == "volume":
+                workshop.folder(place + b"/deep")
+                workshop.symlink(made.path, place + b"/deep/latest")
+            found, problems = workshop.host.referrers([made.root.path], [made.path, made.root.path + b"/runs/other"])
+
+        assert [(each.link, each.target) for each in found] == [(place + b"/deep/latest", made.path)]
+        assert problems == ()

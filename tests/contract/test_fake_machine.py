@@ -17,6 +17,7 @@ from tests.contract.quarantining import QuarantineContract
 from tests.contract.referring import ReferrerContract
 from tests.contract.restoring import RestoreContract
 from tests.contract.sharing import SharedNamesContract
+from tests.contract.single_files import SingleFileContract
 from tests.contract.space import SpaceContract
 from tests.contract.walking import WalkContract
 from tests.contract.writing import ContentLookContract
@@ -77,6 +78,10 @@ class TestPurge(PurgeContract):
 
 
 class TestSharedNames(SharedNamesContract):
+    """Over the fake."""
+
+
+class TestSingleFiles(SingleFileContract):
     """Over the fake."""
 
 

@@ -29,13 +29,14 @@ def digest_of(members: Iterable[Member]) -> str:
 def fingerprint(top: Spot, members: Iterable[Member], excused: Mapping[int, int] = MappingProxyType({})) -> str:
     """Return SHA-256 over what would differ after any change below, and the top's inode.
 
-    A rename changes the ctime of the top, so a target that is one file counts by inode, size and mtime. `excused`
+    A rename changes the ctime of a top folder, which is left out; of a target that is one file it counts. `excused`
     gives by inode number the ctime that a member would have without our own acts.
     """
     digest = hashlib.sha256(b"%d\0" % top.number)
     for relative, spot in sorted(members, key=lambda member: member_order(member[0])):
         inode = spot.inode
-        changed_ns = excused.get(inode.number, inode.changed_ns) if spot != top else 0
+        counts = spot != top or inode.type is EntryType.FILE
+        changed_ns = excused.get(inode.number, inode.changed_ns) if counts else 0
         facts = b"%d %d %d %d" % (inode.number, inode.size_bytes, inode.modified_ns, changed_ns)
         digest.update(relative + b"\0" + inode.type.encode() + b"\0" + facts + b"\0")
     return digest.hexdigest()

@@ -209,7 +209,10 @@ class Looker:
         wanted = tuple(targets)
         found: list[Referrer] = []
         problems: list[str] = []
-        for root in roots:
+        tops = dict.fromkeys(roots)
+        for root in tuple(tops):
+            tops.update(dict.fromkeys(m.path for m in self.disk.mounts if m.path.startswith(root.rstrip(b"/") + b"/")))
+        for root in tops:
             for listing in walk(self.disk, root):
                 folder = posixpath.join(root, listing.relative) if listing.relative else root
                 if listing.problem:
@@ -270,8 +273,9 @@ def _first_names(members: Iterable[Member]) -> Iterable[Member]:
 
 
 def _change_times(top: Spot, everything: Iterable[Member], excused: Mapping[int, int]) -> Iterable[tuple[int, bytes]]:
-    """Yield the newest of mtime and ctime of each member, and the mtime of the top: a rename sets its ctime."""
+    """Yield the newest of mtime and ctime of each member, and the mtime of a top folder: a rename sets its ctime."""
     for relative, spot in everything:
         inode = spot.inode
         changed_ns = excused.get(inode.number, inode.changed_ns)
-        yield inode.modified_ns if spot == top else max(inode.modified_ns, changed_ns), relative
+        left_out = spot == top and inode.type is not EntryType.FILE
+        yield inode.modified_ns if left_out else max(inode.modified_ns, changed_ns), relative

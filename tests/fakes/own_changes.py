@@ -13,13 +13,19 @@ Moment = tuple[int, int]
 """(ctime in nanoseconds, number of links)."""
 
 
-def witnessed(ledger: Ledger, processes: ProcessTable, path: bytes, act: Callable[[], None]) -> None:
-    """Do `act`, which unlinks or renames `path`, and record what it did to a file or link that has other names."""
+def witnessed(
+    ledger: Ledger, processes: ProcessTable, path: bytes, act: Callable[[], None], *, whole: bool = False
+) -> None:
+    """Do `act`, which unlinks or renames `path`, and record what it did to a file or link that has other names.
+
+    `whole`: it is a target on its way into quarantine; of a file that is recorded in any case.
+    """
     spot = ledger.disk.find(path)
-    inode, alone = spot.inode, _is_ours_alone(spot, processes)
+    is_whole = whole and spot.inode.type is EntryType.FILE
+    inode, alone = spot.inode, _is_ours_alone(spot, processes) or (is_whole and spot.inode.links == 1)
     before = _facts(spot)
     act()
-    if alone and inode.links and before["links"] > 1:
+    if alone and inode.links and (before["links"] > 1 or is_whole):
         ledger.note_own_change(json.dumps([before, _facts_of(spot, inode.changed_ns, inode.links)]))
 
 

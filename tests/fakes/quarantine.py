@@ -4,6 +4,7 @@ import errno
 import posixpath
 import re
 from enum import StrEnum
+from functools import partial
 from typing import TypeVar
 
 from artifactctl.domain.errors import HostFailure
@@ -99,7 +100,7 @@ class Quarantine:
             if refusal is not None:
                 return refusal
             try:
-                self._rename(operation.original, operation.content)
+                self._rename(operation.original, operation.content, whole=True)
             except OSError as error:
                 return _outcome(error, SET_ASIDE_ERRORS)
         elif operation.matches(aside) is False or spot is not None:
@@ -211,8 +212,9 @@ class Quarantine:
         if self.disk.exists(operation.folder):
             self.kernel.rmdir(operation.folder)
 
-    def _rename(self, source: bytes, destination: bytes) -> None:
-        witnessed(self.ledger, self.processes, source, lambda: self.kernel.rename(source, destination))
+    def _rename(self, source: bytes, destination: bytes, *, whole: bool = False) -> None:
+        rename = partial(self.kernel.rename, source, destination)
+        witnessed(self.ledger, self.processes, source, rename, whole=whole)
 
     def _sync_both(self, source: bytes, destination: bytes) -> None:
         for folder in (posixpath.dirname(destination), posixpath.dirname(source)):

@@ -1,6 +1,6 @@
 """Makes a catalog without files and two policies for the sessions: `python -m tests.golden.policy_world FOLDER`.
 
-Ages count from the clock, so that what the sessions print does not depend on the day.
+Ages count from the clock's last midnight (UTC), so that what the sessions print depends on no day and no hour.
 """
 
 import sys
@@ -29,7 +29,7 @@ protect:
 rules:
   - name: hidden-states
     match: {kind: hidden_states}
-    keep: {newer_than: 14d}
+    keep: {newer_than: 30d}
     require: {successor: {kind: checkpoint, relation: derived_from, verified: true}}
   - name: drafts
     match: {kind: draft_model, older_than: 90d}
@@ -52,7 +52,7 @@ protect:
 rules:
   - name: hidden-states
     match: {kind: hidden_states}
-    keep: {newer_than: 14d}
+    keep: {newer_than: 12d}
     require: {successor: {kind: checkpoint, relation: derived_from, verified: true}}
   - name: checkpoints
     match: {kind: checkpoint}
@@ -80,7 +80,7 @@ class World:
         metrics: Mapping[str, float] | None = None,
     ) -> Artifact:
         """Record an artifact with one verified copy."""
-        created_at = self._now - timedelta(days=age_days)
+        created_at = self._now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=age_days)
         made = self._writing.add_artifact(f"data/{name}", kind, created_at=created_at, labels=labels or {})
         copy = self._writing.add_replica(
             made.artifact_id,

@@ -24,7 +24,7 @@ from artifactctl.domain.observation import (
 )
 from artifactctl.domain.verdicts import Verdict, may_remove
 from artifactctl.guards import HARD, WAIVABLE, evaluate, standard_guards
-from artifactctl.guards.candidate import Dependent, Recipe, RecipeInput, RemovedChild, Successor
+from artifactctl.guards.candidate import Dependent, Recipe, RecipeInput, RemovedChild, Successor, Untold
 from artifactctl.policy.ruleset import Matcher, Place, Protect, Relation, RequireSuccessor
 from tests.builders import (
     FINGERPRINT,
@@ -79,6 +79,9 @@ SECOND = timedelta(seconds=1)
 LONG_AGO = NOON - timedelta(days=30)
 OLD_COPY = a_verified_copy(verified_at=LONG_AGO)
 BY_DIGESTS = {"replica": a_replica(verified_level=VerifyLevel.DIGESTS, verified_fingerprint=FINGERPRINT)}
+UNREAD = {"root_untold": Untold(reason="the account nobody may not look", remedy="use sudo"), "lineage_trusted": False}
+SUPERSEDED = {"successor": replace(NEXT, since=NOON - timedelta(hours=2))}
+TOUCHED = {"tree": a_tree(changed_at=NOON - timedelta(hours=1), written_at=LONG_AGO)}
 TO_BE_ARCHIVED = {"named_by_operator": False, "offered_by": "to-tape", "archived_by": "to-tape"}
 ARCHIVE = ArchiveCopy(
     archive_id=1,
@@ -327,9 +330,27 @@ CASES: list[tuple[str, str, dict[str, Any], dict[str, Any], Verdict]] = [
     ("recoverable", "a successor that is gone", {**ALONE, "successor": replace(NEXT, living=False)}, {}, B),
     ("recoverable", "a successor going too", {**ALONE, "successor": replace(NEXT, in_same_plan=True)}, {}, B),
     ("recoverable", "written to since it was superseded", {**ALONE, "successor": replace(NEXT, since=LONG_AGO)}, {}, B),
+    ("recoverable", "touched since it was superseded, with old mtimes", {**ALONE, **SUPERSEDED}, TOUCHED, B),
+    (
+        "recoverable",
+        "the same, and it has the digests of before",
+        {**ALONE, **SUPERSEDED, **BY_DIGESTS, "hashed_first": NOON - timedelta(hours=3)},
+        TOUCHED,
+        C,
+    ),
+    (
+        "recoverable",
+        "the same, and it was hashed only since",
+        {**ALONE, **SUPERSEDED, **BY_DIGESTS, "hashed_first": NOON - timedelta(minutes=30)},
+        TOUCHED,
+        B,
+    ),
     ("recoverable", "written to before it was superseded", {**ALONE, "successor": replace(NEXT, since=NOON)}, {}, C),
     ("recoverable", "the only input of something removed", {"rebuilt_from_this": (REMOVED,)}, {}, B),
     ("recoverable", "and that is replaced", {"rebuilt_from_this": (replace(REMOVED, replaced_by="new"),)}, {}, C),
+    ("no_hold", "a root that may not be looked into", UNREAD, {}, U),
+    ("no_live_descendant", "a root that may not be looked into", UNREAD, {}, U),
+    ("recoverable", "a root that may not be looked into", UNREAD, {}, U),
     ("recoverable", "an unconfirmed lineage", {"lineage_trusted": False}, {}, B),
     ("successor_verified", "not asked for", {}, {}, C),
     ("successor_verified", "asked for, none", {"required_successor": WHAT_SUPERSEDES_IT}, {}, B),

@@ -220,7 +220,33 @@ def test_without_any_configuration_it_is_as_ssh_does(destination, tmp_path):
     assert found.known_hosts_files[0] == tmp_path / ".ssh" / "known_hosts"
 
 
-@pytest.mark.parametrize("text", ["Port many\n", "Port 0\n", "ConnectTimeout soon\n", "IdentityFile %Z\n"])
+@pytest.mark.parametrize(
+    ("text", "interval", "patience"),
+    [
+        ("", 10, 30),
+        ("ServerAliveInterval 5\nServerAliveCountMax 4\n", 5, 20),
+        ("ServerAliveInterval 60\n", 60, 180),
+        ("ServerAliveInterval 0\n", 10, 30),
+    ],
+    ids=["nothing said", "both", "the interval alone", "what never asks in ssh"],
+)
+def test_how_long_silence_is_borne_is_what_ssh_config_says(text, interval, patience, destination):
+    found = destination(text)
+
+    assert (found.alive_interval.total_seconds(), found.patience.total_seconds()) == (interval, patience)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ServerAliveInterval x\n",
+        "ServerAliveCountMax 0\n",
+        "Port many\n",
+        "Port 0\n",
+        "ConnectTimeout soon\n",
+        "IdentityFile %Z\n",
+    ],
+)
 def test_values_that_mean_nothing_are_errors(text, destination):
     with pytest.raises(ConfigProblem):
         destination(text)

@@ -11,7 +11,8 @@ from artifactctl.catalog.failures import UnknownObject
 from artifactctl.domain.attestation import Attestation, Regime, clients_from
 from artifactctl.domain.errors import UsageError
 from artifactctl.inventory.failures import RootInUse, RootTaken, UnfitRoot
-from artifactctl.inventory.roots import add_root, forget_root, list_roots
+from artifactctl.inventory.forgetting import forget_root
+from artifactctl.inventory.roots import add_root, list_roots
 from tests.artifacts import hidden_states
 from tests.inventory.ground import ACTOR, NOON, Ground
 

@@ -1,12 +1,14 @@
 """Which machine a command means, and what it does when that one does not answer."""
 
 import json
+import threading
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from artifactctl.domain.artifacts import ReplicaState
+from artifactctl.domain.errors import HostUnreachable
 from tests.machines.park import Park
 
 WAIVED = ("--waive", "recoverable", "--reason", "not needed")
@@ -125,6 +127,47 @@ def test_with_roots_on_several_other_machines_a_scan_without_names_asks_which(pa
     assert "several others have some: gpu1, gpu2" in refused.stderr
     assert chosen.exit_code == 0
     assert park.connected == ["gpu2"]
+
+
+def test_two_slow_machines_are_scanned_at_the_same_time(park: Park) -> None:
+    park.must("root", "add", "gpu2:/data", "--name", "two")
+    both_have_begun = threading.Barrier(2, timeout=60)
+    for name, machine in park.machines.items():
+        park.stock(machine, f"hs-{name}")
+        machine.points.before_call("walk", lambda: both_have_begun.wait() and None)
+
+    scanned = answer(park, "scan", "one", "two")
+
+    assert not both_have_begun.broken, "one waited for the other to be done"
+    assert scanned["uncatalogued_files"] == 4
+    assert scanned["unreachable"] == []
+
+
+def test_two_slow_machines_are_verified_at_the_same_time(park: Park) -> None:
+    park.must("root", "add", "gpu2:/data", "--name", "two")
+    for name, machine in park.machines.items():
+        park.stock(machine, "hs")
+        park.must("register", f"{name}:/data/hs", "--kind", "other")
+    both_have_begun = threading.Barrier(2, timeout=60)
+    for machine in park.machines.values():
+        machine.points.before_call("contents", lambda: both_have_begun.wait() and None)
+
+    verified = answer(park, "verify", "--all", "--level", "members")
+
+    assert not both_have_begun.broken, "one waited for the other to be done"
+    assert [found["name"] for found in verified["results"]] == ["one/hs", "two/hs"]
+
+
+def test_a_machine_that_is_lost_during_a_scan_of_several_keeps_nobody_else_from_being_scanned(park: Park) -> None:
+    park.must("root", "add", "gpu2:/data", "--name", "two")
+    park.machines["gpu1"].points.fail_call("walk", HostUnreachable("the connection to gpu1 is lost"))
+    park.stock(park.machines["gpu2"], "hs")
+
+    result = park.run("scan", "one", "two", "--json")
+
+    assert result.exit_code == 5
+    assert json.loads(result.stdout)["uncatalogued_files"] == 2
+    assert "gpu1 is left out: the connection to gpu1 is lost" in result.stderr
 
 
 @pytest.mark.parametrize("command", ["df", "du", "report", "metrics"])

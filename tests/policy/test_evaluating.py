@@ -124,7 +124,7 @@ def test_only_the_first_rule_that_matches_is_asked() -> None:
     rules = policy(rules=(first, rule("second")))
 
     assert only(rules, facts(1, step=20)) == ("keep.every", "keep: step 20 is a multiple of 10")
-    assert only(rules, facts(1, step=21))[0] == "rule.first"
+    assert decide(rules, facts(1, step=21), facts(2, step=30))[1].because == "rule.first"
 
 
 def test_a_rule_that_may_match_keeps_and_no_later_rule_is_asked() -> None:
@@ -194,7 +194,7 @@ def test_the_best_says_its_value_and_a_missing_metric_keeps() -> None:
 
     assert only(rules, facts(1, metrics=((METRIC, 3.4),))) == (
         "keep.best",
-        "keep: no. 1 of the 1 best of run r1 by eval/acceptance_len (max): 3.4",
+        "keep: the best of run r1 by eval/acceptance_len (max): 3.4",
     )
     assert only(rules, facts(1)) == ("keep.best", "keep: metric eval/acceptance_len missing")
     assert only(rules, facts(1, metrics=((METRIC, float("nan")),)))[1] == "keep: metric eval/acceptance_len missing"
@@ -241,7 +241,9 @@ def test_other_reasons_to_keep(keep: Keep, changes: dict[str, object], because: 
     ],
 )
 def test_reasons_that_do_not_hold(keep: Keep, changes: dict[str, object]) -> None:
-    assert only(policy(rules=(rule(keep=keep),)), facts(1, **changes))[0] == "rule.checkpoints"
+    newer = facts(2, step=2000, held=True)
+
+    assert decide(policy(rules=(rule(keep=keep),)), facts(1, **changes), newer)[1].because == "rule.checkpoints"
 
 
 SUCCESSOR = Require(
@@ -307,16 +309,39 @@ def test_what_is_required_and_there(require: Require, changes: dict[str, object]
     assert only(policy(rules=(rule(require=require),)), facts(1, **changes))[0] == "rule.checkpoints"
 
 
-def test_a_group_is_not_emptied_unless_the_rule_says_so() -> None:
-    empties = rule(keep=Keep(last=KeepLast(n=0, group_by=("run",))))
-    artifacts = [facts(1, step=9), facts(2, step=10), facts(3, step=1, run="r2")]
+MILESTONES = rule(keep=Keep(every=KeepEvery(steps=5000)))
+TWO_RUNS = [
+    facts(1, step=900, run="short"),
+    facts(2, step=1000, run="short"),
+    facts(3, step=5000, run="long"),
+    facts(4, step=6000, run="long"),
+]
 
-    decisions = decide(policy(rules=(empties,)), *artifacts)
 
-    assert {number for number, decision in decisions.items() if decision.kept} == {2, 3}
-    assert decisions[2].because == "empty_group"
-    assert decisions[2].sentence == "keep: the newest of run r1, which would be empty without it"
-    assert kept(policy(rules=(replace(empties, allow_empty_groups=True),)), *artifacts) == set()
+def test_a_run_that_never_came_to_a_milestone_keeps_its_newest_unless_the_rule_lets_it_go_whole() -> None:
+    decisions = decide(policy(rules=(MILESTONES,)), *TWO_RUNS)
+
+    assert {number: decision.because for number, decision in decisions.items()} == {
+        1: "rule.checkpoints",
+        2: "empty_group",
+        3: "keep.every",
+        4: "rule.checkpoints",
+    }
+    assert decisions[2].sentence == "keep: the newest of run short, which would be empty without it"
+    assert kept(policy(rules=(replace(MILESTONES, allow_empty_groups=True),)), *TWO_RUNS) == {3}
+
+
+def test_what_belongs_to_no_run_may_be_the_last_of_one() -> None:
+    stray = facts(1, step=900, run="")
+
+    assert only(policy(rules=(MILESTONES,)), stray) == ("empty_group", "keep: run missing")
+    assert only(policy(rules=(replace(MILESTONES, allow_empty_groups=True),)), stray)[0] == "rule.checkpoints"
+
+
+def test_members_that_are_incomplete_leave_a_group_no_less_empty() -> None:
+    unfinished = facts(5, step=5000, run="short", complete=False)
+
+    assert decide(policy(rules=(MILESTONES,)), *TWO_RUNS, unfinished)[2].because == "empty_group"
 
 
 def test_an_explanation_gives_every_verdict_in_order_and_marks_the_one_that_decided() -> None:

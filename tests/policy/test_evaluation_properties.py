@@ -96,8 +96,22 @@ def test_a_group_never_keeps_fewer_than_its_number(rules: Policy, world: Catalog
                 continue
             for group in groups(keep, members):
                 left = [facts for facts in group if decisions[facts.artifact_id].kept]
-                least = keep.n if each.allow_empty_groups else max(keep.n, 1)
-                assert len(left) >= min(least, len(group))
+                assert len(left) >= min(keep.n, len(group))
+
+
+@given(rules=policies(), world=views())
+def test_no_run_goes_whole_where_every_so_many_steps_are_kept_unless_it_is_allowed(
+    rules: Policy, world: CatalogueView
+) -> None:
+    going = offered(rules, world)
+    for each in rules.rules:
+        if each.keep.every is None or each.allow_empty_groups:
+            continue
+        matched = [facts for facts in world.artifacts if first_rule(rules, facts) == (each.name, Holds.YES)]
+        of_runs = groups(
+            KeepLast(n=1, group_by=("run",)), [facts for facts in matched if facts.complete and facts.live]
+        )
+        assert all(any(facts.artifact_id not in going for facts in group) for group in of_runs)
 
 
 def first_rule(rules: Policy, facts: Facts) -> tuple[str, Holds]:

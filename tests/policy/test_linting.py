@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from artifactctl.domain.artifacts import ArtifactKind
+from artifactctl.domain.artifacts import ArtifactKind, RunState
 from artifactctl.policy.facts import CatalogueView
 from artifactctl.policy.findings import Code, Finding, Level
 from artifactctl.policy.linting import SiteLimits, Surroundings
@@ -19,6 +19,7 @@ from tests.policy.worlds import facts, view
 from tests.policy.written import DESIGN_EXAMPLE, policy_text
 
 BROKEN = sorted((Path(__file__).parent / "broken").glob("*.yaml"))
+BESIDE_CATALOG = sorted((Path(__file__).parent / "beside_catalog").glob("*.yaml"))
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
 
 
@@ -50,6 +51,22 @@ def test_a_broken_file_gives_the_findings_that_its_first_line_expects(file: Path
 
     assert [f"{item.code} {item.place.line}:{item.place.column}" for item in findings] == expected
     assert expected
+
+
+@pytest.mark.parametrize(
+    ("sections", "like"),
+    [
+        ({"protect": "[{name: p, reason: long enough, match: {tags: released}}]"}, "`tags: {any: [released]}`"),
+        ({"rules": "[{name: r, match: {kind: other}, keep: {last: 3}}]"}, "`last: {n: 2, group_by: [run]}`"),
+        ({"rules": "[{name: r, match: {kind: other}, keep: {every: 5000}}]"}, "`every: {steps: 5000}`"),
+        ({"tests": "[{name: t, now: 2026-11-30, given: [], expect: {old: quarantine}}]"}, "`old: {decision: keep}`"),
+    ],
+    ids=["tags", "last", "every", "an expectation"],
+)
+def test_a_value_where_a_mapping_belongs_is_shown_how_it_is_written(sections: dict[str, str], like: str) -> None:
+    messages = [item.message for item in found(policy_text(**sections)) if item.code is Code.SCHEMA]
+
+    assert any(message.endswith(f"must be a mapping of keys to values, such as {like}") for message in messages)
 
 
 def test_the_example_of_the_design_has_warnings_only() -> None:
@@ -144,6 +161,44 @@ def test_limits_looser_than_the_site_allows_are_an_error_at_the_key() -> None:
 
     assert codes(policy_text(), surroundings=site) == ["AP021 3:10"]
     assert codes(policy_text(), surroundings=Surroundings(site=SiteLimits(max_bytes=1 << 40))) == []
+
+
+@pytest.mark.parametrize("file", BESIDE_CATALOG, ids=[file.stem for file in BESIDE_CATALOG])
+def test_a_file_that_looks_wrong_beside_the_catalog_gives_the_findings_that_its_first_line_expects(file: Path) -> None:
+    catalog = view(
+        facts(1, run="r1", step=100, labels=(("of", "a"),), metrics=(("eval/loss", 1.0),)),
+        facts(2, run="r1", step=200, labels=(("of", "b"),), metrics=(("eval/loss", 2.0),)),
+        facts(3, kind=ArtifactKind.HIDDEN_STATES, run=""),
+        facts(4, kind=ArtifactKind.HIDDEN_STATES, run="", labels=(("corpus", "c1"),)),
+        facts(5, kind=ArtifactKind.DRAFT_MODEL, run="", path="", root=""),
+    )
+    content = file.read_bytes()
+    expected = re.findall(r"AP\d{3} \d+:\d+", content.splitlines()[0].decode())
+
+    findings = lint([(file.name, content)], now=NOON, surroundings=Surroundings(view=catalog))
+
+    told = [f"{item.code} {item.place.line}:{item.place.column}" for item in findings if item.code != Code.UNTESTED]
+    assert told == expected
+    assert expected
+
+
+def test_a_condition_that_is_known_of_one_artifact_is_not_told() -> None:
+    text = policy_text(rules="[{name: r, match: {kind: hidden_states, producer.state: succeeded}}]")
+    unknown = facts(1, kind=ArtifactKind.HIDDEN_STATES)
+    failed = facts(2, kind=ArtifactKind.HIDDEN_STATES, run_state=RunState.FAILED)
+
+    told = [
+        found(text, surroundings=Surroundings(view=view(*artifacts))) for artifacts in ((unknown,), (unknown, failed))
+    ]
+
+    assert [[item.code for item in each if item.code is not Code.UNTESTED] for each in told] == [
+        [Code.UNKNOWN_THROUGHOUT],
+        [],
+    ]
+    assert [item.message for item in told[0] if item.code is not Code.UNTESTED] == [
+        "`producer.state` is unknown of every artifact (1) that the rule `r` otherwise matches: unknown keeps, and no "
+        "later rule is asked"
+    ]
 
 
 CATALOGUE = """

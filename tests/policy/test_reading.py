@@ -87,7 +87,8 @@ def test_what_cannot_be_followed_is_an_error_that_lists_every_place() -> None:
 
     assert caught.value.exit_code is ExitCode.USAGE
     assert [str(item.place) for item in caught.value.findings][-1] == "b.yaml:3:10"
-    assert "a.yaml:1:1" in caught.value.message
+    assert caught.value.message.startswith("a.yaml:1:1: AP001")
+    assert caught.value.further[-1].startswith("b.yaml:3:10: AP020")
     assert "b.yaml:3:10: AP020" in str(caught.value.findings[-1])
 
 

@@ -22,6 +22,8 @@ def is_wanted(wanted: Wanted, facts: Facts) -> bool:
             not wanted.kinds or facts.kind in wanted.kinds,
             names or not (wanted.names or wanted.prefixes),
             wanted.created_after is None or facts.created_at > wanted.created_after,
+            not wanted.superseded or facts.superseded or facts.successor_verified,
+            not wanted.has_inputs or facts.rebuildable,
             wanted.created_until is None or facts.created_at <= wanted.created_until,
         )
     )

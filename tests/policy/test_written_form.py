@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from artifactctl.domain.quantities import parse_duration, parse_percent, parse_size
 from artifactctl.policy.reading import load_policy
 from artifactctl.policy.spelling import duration_text, instant_text, share_text, size_text
+from artifactctl.policy.written_form import written_form
 from artifactctl.report.policy_text import policy_yaml
 from tests.bench.sandbox import CHECKOUT
 from tests.policy.written import DESIGN_EXAMPLE, policy_text
@@ -36,6 +37,15 @@ EVERYTHING = policy_text(
           allow_empty_groups: true
         """,
 )
+
+
+@pytest.mark.parametrize(("written", "shown"), [("3", "3"), ("3.0", "3"), ("2.5", "2.5")])
+def test_a_whole_factor_is_shown_as_a_whole_number(written: str, shown: str) -> None:
+    limits = f"{{max_bytes: 1TiB, max_artifacts: 100, approval_on_jump: {written}}}"
+
+    form = written_form(load_policy([("p.yaml", policy_text(limits=limits))]))
+
+    assert str(form["limits"]["approval_on_jump"]) == shown
 
 
 @pytest.mark.parametrize(

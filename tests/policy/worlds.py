@@ -121,9 +121,9 @@ matchers = st.builds(
     newer_than=_few((None, timedelta(days=20))),
 )
 
-_keep_last = st.builds(KeepLast, n=st.integers(0, 3), group_by=_few(GROUPINGS))
+_keep_last = st.builds(KeepLast, n=st.integers(1, 3), group_by=_few(GROUPINGS))
 _keep_best = st.builds(
-    KeepBest, n=st.integers(0, 3), metric=st.just(METRIC), mode=_few(tuple(MetricMode)), group_by=_few(GROUPINGS)
+    KeepBest, n=st.integers(1, 3), metric=st.just(METRIC), mode=_few(tuple(MetricMode)), group_by=_few(GROUPINGS)
 )
 _keeps = st.builds(
     Keep,

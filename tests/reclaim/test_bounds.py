@@ -51,7 +51,8 @@ def said(limits: Limits, past: Past | None = None, count: int = 4) -> str:
         (
             replace(LOOSE, max_share_of_kind=0.3),
             Past(living={CHECKPOINT: 10}),
-            "4 of the 10 living artifacts of the kind checkpoint would go, 1 above the limit of 3",
+            "4 of the 10 living artifacts of the kind checkpoint would go (40%), "
+            "1 artifact above the limit of 3 artifacts",
         ),
         (replace(LOOSE, max_share_of_kind=0.4), Past(living={CHECKPOINT: 10}), ""),
         (replace(LOOSE, max_share_of_kind=0.3), Past(living={CHECKPOINT: 9}), ""),
@@ -140,5 +141,6 @@ def test_a_jump_against_the_largest_of_the_last_runs_needs_consent() -> None:
         "3.00 GiB is more than 2 times what the last 2 runs took at most (1.00 GiB)",
         "3 artifacts are more than 2 times what the last 2 runs took at most (1)",
     ]
+    assert reasons(3, (1, 9)) == ["3.00 GiB is more than 2 times what the last run took at most (1.00 GiB)"]
     assert reasons(3, (9, 2)) == []
     assert reasons(3) == [], "there is nothing to compare a first run with"

@@ -8,8 +8,8 @@ from artifactctl.domain.audit import AuditAction
 from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.operations import JournalEvent, StepOutcome
 from artifactctl.hosts.protocol import ManifestNote
+from artifactctl.inventory.forgetting import forget_root
 from artifactctl.inventory.places import NOWHERE
-from artifactctl.inventory.roots import forget_root
 from artifactctl.policy.layering import NOTHING_MAY_GO
 from artifactctl.reclaim import applying, examining
 from artifactctl.reclaim.quarantined import meant_by

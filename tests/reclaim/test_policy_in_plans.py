@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from artifactctl import audit
-from artifactctl.domain.artifacts import LineageRole
+from artifactctl.domain.artifacts import ArtifactKind, LineageRole
 from artifactctl.domain.operations import StepOutcome
 from artifactctl.domain.plans import ReclaimPlan
 from artifactctl.inventory.acting import Acting
+from artifactctl.inventory.rulings import Rulings
 from artifactctl.policy.ruleset import (
     Action,
     Keep,
@@ -23,8 +24,9 @@ from artifactctl.policy.ruleset import (
     Rule,
 )
 from artifactctl.reclaim.applicability import StalePlan
-from artifactctl.reclaim.approving import PlannerUnknown, approve_plan, record_plan
+from artifactctl.reclaim.approving import OwnPlan, PlannerUnknown, approve_plan, record_plan
 from artifactctl.reclaim.consent import ApprovalMissing, CapExceeded
+from artifactctl.reclaim.preparing import judge
 from tests.reclaim.ground import DEFAULT, Ground
 
 SUPERSEDED_ONES = Protect(name="old", reason="Old ones are compared", match=Matcher(superseded=True))
@@ -55,7 +57,12 @@ def by(ground: Ground, actor: str) -> Acting:
 
 
 def approve(ground: Ground, plan: ReclaimPlan, actor: str) -> bool:
-    return approve_plan(ground.catalog, plan, reason="looked at it", acting=by(ground, actor)).counts
+    """Return whether the consent was taken."""
+    try:
+        approve_plan(ground.catalog, plan, reason="looked at it", acting=by(ground, actor))
+    except OwnPlan:
+        return False
+    return True
 
 
 def saved(ground: Ground, *names: str, planner: str = "ada@node-1") -> ReclaimPlan:
@@ -71,6 +78,43 @@ def test_a_protect_keeps_what_somebody_names(ground: Ground) -> None:
     plan = ground.plan("hidden-old")
 
     assert (plan.steps, refusals(plan)) == ((), {"hidden-old": {"unprotected"}})
+
+
+def test_a_protect_of_what_no_rule_looks_at_keeps_it_when_somebody_asks_why(ground: Ground) -> None:
+    corpora = Protect(name="corpora", reason="Everything is made from them", match=Matcher(rebuildable=False))
+    ground.policy = replace(DEFAULT, rules=(LAST_ONE,), protects=(corpora,))
+    with ground.catalog.reading() as reading:
+        corpus = reading.artifact("corpus")
+    assert corpus is not None
+
+    subject = judge(ground.workplace, corpus, corpus.replicas[0])
+
+    assert subject.candidate.protect == corpora
+
+
+@pytest.mark.parametrize("others", [0, 250], ids=["many of the living are offered", "few of the living are offered"])
+def test_a_plan_is_the_same_whether_the_catalog_is_read_whole_or_in_parts(ground: Ground, others: int) -> None:
+    dumps(ground, "states-1", "states-2", "states-3")
+    with ground.catalog.writing("ada@node-1", ground.now()) as writing:
+        made = [writing.add_artifact(f"elsewhere-{number}", ArtifactKind.OTHER) for number in range(others)]
+        for artifact in made:
+            writing.add_replica(
+                artifact.artifact_id,
+                ground.root.root_id,
+                artifact.name.encode(),
+                is_directory=True,
+                files=1,
+                apparent_bytes=1,
+                allocated_bytes=4096,
+                member_digest="",
+                fingerprint="",
+                observed_at=ground.now(),
+            )
+    ground.policy = replace(DEFAULT, rules=(LAST_ONE,))
+    with ground.catalog.reading() as reading:
+        assert Rulings(ground.policy, reading, now=ground.now()).offers_many is (others == 0)
+
+    assert [step.name for step in ground.plan().steps] == ["states-1", "states-2"]
 
 
 def test_what_is_protected_only_after_the_plan_was_made_is_refused_when_it_is_applied(ground: Ground) -> None:
@@ -122,7 +166,7 @@ def test_the_last_of_a_group_stays_even_if_a_later_one_went_after_the_plan_was_m
         ("states-2", StepOutcome.REFUSED),
     ]
     (said,) = [e for e in result.steps[1].evidence if not e.permits_removal]
-    assert (said.guard, said.reason) == ("in_policy", "keep: no. 1 of the 1 newest of kind hidden_states")
+    assert (said.guard, said.reason) == ("in_policy", "keep: the newest of kind hidden_states")
 
 
 def test_naming_an_artifact_skips_rules_and_minimum_age(ground: Ground) -> None:
@@ -182,15 +226,19 @@ def test_a_plan_that_somebody_else_must_approve_waits_for_that(ground: Ground) -
 
     with pytest.raises(ApprovalMissing, match="needs the approval of somebody other than ada@node-1"):
         ground.apply(plan)
-    assert not approve(ground, plan, "ada@node-1"), "the planner's own consent is recorded and does not count"
+    assert not approve(ground, plan, "ada@node-1")
     with pytest.raises(ApprovalMissing):
         ground.apply(plan)
     assert approve(ground, plan, "bob@node-1")
     assert [step.outcome for step in ground.apply(plan).steps] == [StepOutcome.QUARANTINED]
 
     with ground.catalog.reading() as reading:
-        told = [event.entry for event in audit.events(reading.connection, action="plan.approve")]
-    assert [entry.actor for entry in told] == ["ada@node-1", "bob@node-1"]
+        told = [event.entry for event in audit.events(reading.connection) if event.entry.action.startswith("plan.app")]
+    assert [(entry.actor, entry.action) for entry in told] == [
+        ("ada@node-1", "plan.approve_refused"),
+        ("bob@node-1", "plan.approve"),
+    ]
+    assert told[0].reason == f"you cannot approve plan {plan.digest[:12]}: you planned it"
     assert {entry.policy_digest for entry in told} == {plan.policy_digest}
 
 
@@ -245,7 +293,7 @@ def test_a_jump_against_the_last_runs_waits_for_consent(ground: Ground) -> None:
     plan = ground.plan("states-1", "states-2", "states-3")
 
     assert len(plan.needs_approval) == 2
-    with pytest.raises(ApprovalMissing, match="3 artifacts are more than 2 times what the last 1 run took at most"):
+    with pytest.raises(ApprovalMissing, match="3 artifacts are more than 2 times what the last run took at most"):
         ground.apply(plan)
     assert ground.plan("states-1", "states-2").needs_approval == ()
 

@@ -6,7 +6,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.bench.machines import DATA, Machine
 from tests.bench.sandbox import why_no_system_tests
+from tests.system import rented
 
 
 @pytest.fixture(autouse=True)
@@ -22,6 +24,20 @@ def nothing_is_left_behind() -> Iterator[None]:
     _, running = psutil.wait_procs(started, timeout=2)
     assert running == []
     assert _mount_points() - before == set()
+
+
+@pytest.fixture
+def gpu(machines, warm_cli):
+    """Return a maker of machines that `warm_cli` knows, with the root NAME-data at /run/data."""
+    rented.must(warm_cli, "init")
+
+    def make(name: str, **fittings: object) -> Machine:
+        made: Machine = machines(name, **fittings)
+        rented.made_known(warm_cli, made)
+        rented.must(warm_cli, "root", "add", f"{name}:{DATA}", "--name", f"{name}-data")
+        return made
+
+    return make
 
 
 def _mount_points() -> set[str]:

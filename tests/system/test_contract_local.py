@@ -25,6 +25,7 @@ from tests.contract.referring import ReferrerContract
 from tests.contract.remote_workshop import agent_here, remote_workshop
 from tests.contract.restoring import RestoreContract
 from tests.contract.sharing import SharedNamesContract
+from tests.contract.single_files import SingleFileContract
 from tests.contract.space import SpaceContract
 from tests.contract.walking import WalkContract
 from tests.contract.writing import ContentLookContract
@@ -105,6 +106,10 @@ class TestPurge(PurgeContract):
 
 
 class TestSharedNames(SharedNamesContract):
+    """Here and through an agent."""
+
+
+class TestSingleFiles(SingleFileContract):
     """Here and through an agent."""
 
 

@@ -164,6 +164,32 @@ def test_adding_a_machine_again_changes_nothing_and_under_another_name_is_refuse
     assert len(run("audit", "ls", "--action", "host.add", "--json").json()["events"]) == 1
 
 
+def test_a_forgotten_machine_comes_back_as_the_one_it_was_and_nobody_else_gets_its_name(run, machine, machines, ssh):
+    run("host", "add", "gpu1", machine.address())
+    number = hosts(run)["gpu1"]
+    assert run("host", "forget", "gpu1", "--yes").code == 0
+    stranger = machines("beta")
+    ssh.can_enter(stranger)
+    ssh.knows(stranger)
+
+    unknown = run("host", "check", "gpu1")
+    taken = run("host", "add", "gpu1", stranger.address())
+    renamed = run("host", "add", "gpu9", machine.address())
+    back = run("host", "add", "gpu1", machine.address())
+
+    assert (unknown.code, taken.code, renamed.code, back.code) == (2, 4, 4, 0)
+    assert "was known as gpu1 already" in renamed.stderr
+    assert f"artifactctl host add gpu1 {machine.address()}" in renamed.stderr
+    assert hosts(run)["gpu1"] == number
+    assert [
+        event["action"] for event in run("audit", "ls", "--json").json()["events"] if "host." in event["action"]
+    ] == [
+        "host.add",
+        "host.forget",
+        "host.add",
+    ]
+
+
 def test_a_machine_without_a_machine_id_is_refused(run, machines, ssh):
     machine = machines(machine_id="uninitialized")
     ssh.can_enter(machine)

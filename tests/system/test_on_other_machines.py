@@ -4,7 +4,6 @@ import os
 import subprocess
 import threading
 import time
-from pathlib import Path
 
 import psutil
 import pytest
@@ -14,53 +13,15 @@ from artifactctl.cli.main import program
 from artifactctl.cli.surroundings import Surroundings
 from tests.bench.machines import DATA, ssh_home
 from tests.bench.unimportable import nothing_of_linux
+from tests.system.rented import WAIVED, dump, made_known, registered, there
 
 pytestmark = pytest.mark.system
-
-WAIVED = ("--waive", "recoverable,settled", "--reason", "not needed any more")
 
 
 @pytest.fixture
 def ssh(warm_cli):
-    """The home of the command line, with an empty `.ssh`."""
+    """The home of the command line."""
     return ssh_home(warm_cli.home)
-
-
-@pytest.fixture
-def gpu(machines, ssh, warm_cli):
-    """Return a maker of machines that are known, with the root NAME-data at /run/data."""
-    assert warm_cli("init").code == 0
-
-    def make(name, **fittings):
-        made = machines(name, **fittings)
-        ssh.can_enter(made)
-        ssh.knows(made)
-        for words in (
-            ("host", "add", name, made.address()),
-            ("root", "add", f"{name}:{DATA}", "--name", f"{name}-data"),
-        ):
-            done = warm_cli(*words)
-            assert done.code == 0, done.stderr
-        return made
-
-    return make
-
-
-def there(machine, *parts):
-    """Return a path on a machine as it can be seen from here."""
-    return Path(f"/proc/{machine._first().pid}/root{DATA}", *parts)
-
-
-def dump(machine, name, *, files=3):
-    """Make a folder of shards on a machine."""
-    machine.inside("sh", "-c", f"mkdir {DATA}/{name} && cd {DATA}/{name} && seq {files} | xargs touch")
-
-
-def registered(run, machine, name, **how):
-    dump(machine, name, **how)
-    done = run("register", f"{machine.name}:{DATA}/{name}", "--kind", "hidden_states", "--name", name)
-    assert done.code == 0, done.stderr
-    return name
 
 
 def test_the_story_of_a_deletion_is_the_same_on_another_machine(gpu, warm_cli):
@@ -190,6 +151,44 @@ def test_a_machine_without_python_answers_df_and_du_and_refuses_the_rest(gpu, ma
     assert refused.code == 4
     assert "install python3 on bare" in refused.stderr
     assert warm_cli("why", hs).code == 0
+
+
+def test_a_machine_without_python_tells_how_large_any_path_is(gpu, machines, warm_cli):
+    alpha = gpu("alpha")
+    bare = machines("bare", python=False)
+    made_known(warm_cli, bare)
+    bare.inside("sh", "-c", f"mkdir {DATA}/old && head -c 3M /dev/zero > {DATA}/old/shard")
+    allocated = int(bare.inside("du", "-sB1", DATA / "old").split()[0])
+
+    told = warm_cli("du", f"bare:{DATA}/old", "--json")
+    shown = warm_cli("du", f"bare:{DATA}/old")
+    nothing = warm_cli("du", f"bare:{DATA}/new")
+    elsewhere = warm_cli("du", f"{alpha.name}:/usr")
+
+    assert told.code == 0, told.stderr
+    assert told.json()["total_bytes"] == allocated
+    (place,) = told.json()["places"]
+    assert (place["host"], place["path"], place["uncatalogued_bytes"]) == ("bare", f"{DATA}/old", allocated)
+    assert shown.stdout.splitlines()[0] == f"bare:{DATA}/old  3.00 MiB"
+    assert "bare has no Python 3.8 or newer: whose bytes these are is not told" in shown.stdout
+    assert (nothing.code, "it is not there" in nothing.stderr) == (1, True)
+    assert (elsewhere.code, "lies below no root" in elsewhere.stderr) == (2, True)
+
+
+def test_a_machine_that_lost_its_python_is_looked_at_and_nothing_is_removed_there(gpu, warm_cli):
+    alpha = gpu("alpha")
+    hs = registered(warm_cli, alpha, "hs")
+    alpha.lose_python()
+
+    space, sizes = warm_cli("df", "--json"), warm_cli("du", "--json")
+    refused = [warm_cli("reclaim", hs, *WAIVED, "--yes"), warm_cli("scan", "alpha-data")]
+
+    assert (space.code, sizes.code) == (0, 0), (space.stderr, sizes.stderr)
+    assert {volume["host"] for volume in space.json()["volumes"]} == {"alpha"}
+    assert sizes.json()["places"][0]["path"] == str(DATA)
+    assert [outcome.code for outcome in refused] == [4, 4]
+    assert all("install python3 on alpha" in outcome.stderr for outcome in refused)
+    assert there(alpha, "hs", "1").exists()
 
 
 def test_all_of_it_works_from_where_nothing_of_linux_can_be_imported(gpu, warm_cli):

@@ -11,6 +11,7 @@ from artifactctl.hosts.ssh.coreutils import CoreutilsHost
 from artifactctl.hosts.ssh.destination import resolve
 from artifactctl.hosts.ssh.pinning import known_pin
 from tests.bench.machines import DATA
+from tests.bench.unimportable import nothing_of_linux
 from tests.bench.volumes import FilesystemKind
 
 pytestmark = pytest.mark.system
@@ -86,6 +87,14 @@ def test_a_tree_that_cannot_all_be_read_says_so(bare):
 
     assert size.problems
     assert "closed" in size.problems[0]
+
+
+def test_it_answers_where_nothing_of_linux_can_be_imported(bare):
+    with nothing_of_linux():
+        _, host = bare()
+
+        assert host.usage(bytes(DATA)) in host.mounts()
+        assert host.tree_size(bytes(DATA)).problems == ()
 
 
 def test_what_is_not_there_has_neither_space_nor_size(bare):

@@ -3,7 +3,7 @@
 import click
 
 from artifactctl.cli.options import PATH
-from artifactctl.cli.shared_options import Group
+from artifactctl.cli.shared_options import Group, always
 from artifactctl.cli.wiring import Wiring, pass_wiring
 
 
@@ -47,7 +47,7 @@ def restore(wiring: Wiring, file: bytes) -> None:
     wiring.output.hint("`artifactctl doctor` shows what happened since; `artifactctl doctor --repair` confirms it")
 
 
-@catalog.command("copy", reasoned=True)
+@catalog.command("copy", reasoned=True, changes=always)
 @click.argument("url", metavar="URL")
 @pass_wiring
 def copy(wiring: Wiring, url: str) -> None:

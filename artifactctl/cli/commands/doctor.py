@@ -2,13 +2,13 @@
 
 import click
 
-from artifactctl.cli.shared_options import Command
+from artifactctl.cli.shared_options import Command, if_given
 from artifactctl.cli.which_machine import hosts_option
 from artifactctl.cli.wiring import Wiring, pass_wiring
 from artifactctl.domain.errors import ExitCode
 
 
-@click.command("doctor", cls=Command)
+@click.command("doctor", cls=Command, changes=if_given("repair"))
 @click.option(
     "--repair", is_flag=True, help="Finish what was interrupted; confirm a restored catalog, or what is lost."
 )

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import click
 
 from artifactctl.cli.options import ARTIFACT, FUTURE, instant_of
-from artifactctl.cli.shared_options import Group
+from artifactctl.cli.shared_options import Group, always
 from artifactctl.cli.wiring import Wiring, pass_wiring
 
 
@@ -14,7 +14,7 @@ def hold() -> None:
     """Keep artifacts, whatever policies say."""
 
 
-@hold.command("add", reasoned=True)
+@hold.command("add", reasoned=True, changes=always)
 @click.argument("name", type=ARTIFACT)
 @click.option("--until", type=FUTURE, help="When to look at it again (2026-12-31 or 30d); it holds until released.")
 @pass_wiring
@@ -38,7 +38,7 @@ def add(wiring: Wiring, name: str, until: datetime | timedelta | None) -> None:
     )
 
 
-@hold.command("release", reasoned=True)
+@hold.command("release", reasoned=True, changes=always)
 @click.argument("name", type=ARTIFACT)
 @pass_wiring
 def release(wiring: Wiring, name: str) -> None:

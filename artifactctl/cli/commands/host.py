@@ -3,7 +3,7 @@
 import click
 
 from artifactctl.cli.options import HOST, NAME
-from artifactctl.cli.shared_options import Group
+from artifactctl.cli.shared_options import Group, always
 from artifactctl.cli.wiring import Wiring, pass_wiring
 from artifactctl.domain.errors import ExitCode
 
@@ -13,7 +13,7 @@ def host() -> None:
     """Say which other machines there are, and how they are."""
 
 
-@host.command("add")
+@host.command("add", changes=always)
 @click.argument("name", type=NAME)
 @click.argument("address", metavar="ssh://USER@HOST[:PORT]")
 @click.option(
@@ -78,3 +78,21 @@ def check(wiring: Wiring, name: str) -> None:
     wiring.output.answer("host-check", payload=lambda: checkup_payload(found), text=lambda: checkup_lines(found))
     if found.problems:
         raise SystemExit(ExitCode.CHECK_FAILED)
+
+
+@host.command("forget")
+@click.argument("name", type=HOST)
+@pass_wiring
+def forget(wiring: Wiring, name: str) -> None:
+    """Work with a machine no more; it need not answer, and what was done there stays known.
+
+    Refused while a root is on it. `host add` takes the same machine back.
+    """
+    from artifactctl.inventory.forgetting_machines import forget_machine
+    from artifactctl.report.machines import host_payload
+
+    wiring.dialogue.confirm(f"Forget the machine `{name}`?")
+    gone = forget_machine(wiring.catalog, name, here=wiring.here, acting=wiring.acting)
+    wiring.output.answer(
+        "host", payload=lambda: host_payload(gone), text=lambda: [f"{gone.name} is not worked with any more"]
+    )

@@ -13,9 +13,7 @@ def init(wiring: Wiring) -> None:
 
     It is a database file in your state folder unless --catalog, ARTIFACTCTL_CATALOG or artifactctl.toml name another.
     """
-    from artifactctl.cli.opening import start
-
-    started = start(wiring)
+    started = wiring.start_catalog()
     catalog = started.catalog
     wiring.output.answer(
         "init",

@@ -3,7 +3,7 @@
 import click
 
 from artifactctl.cli.options import ARTIFACT
-from artifactctl.cli.shared_options import Command, Group
+from artifactctl.cli.shared_options import Command, Group, always
 from artifactctl.cli.wiring import Wiring, pass_wiring
 from artifactctl.domain.errors import UsageError
 
@@ -32,7 +32,7 @@ class CommandAfterDashes(Command):
         return [*super().collect_usage_pieces(ctx), "-- COMMAND"]
 
 
-@lease.command("run", cls=CommandAfterDashes, formats=())
+@lease.command("run", cls=CommandAfterDashes, formats=(), changes=always)
 @click.argument("names", type=ARTIFACT, nargs=-1, required=True)
 @pass_wiring
 def run(wiring: Wiring, names: tuple[str, ...], words: tuple[str, ...]) -> None:
@@ -60,7 +60,7 @@ def ls(wiring: Wiring) -> None:
     )
 
 
-@lease.command("break", reasoned=True)
+@lease.command("break", reasoned=True, changes=always)
 @click.argument("lease_id", metavar="ID")
 @pass_wiring
 def break_(wiring: Wiring, lease_id: str) -> None:

@@ -22,7 +22,7 @@ def leave(wiring: Wiring, host: str, by: datetime | timedelta, rate: int | None,
     What nobody can rebuild comes first, then what is dearest to make again for its size. What has a verified copy
     elsewhere may stay. It says what the catalog knows and looks at nothing.
     """
-    from artifactctl.archiving.leaving import leaving_plan, machine_named
+    from artifactctl.archiving.leaving import destinations, leaving_plan, machine_named, require_elsewhere
     from artifactctl.capacity.leaving import LeavingVerdict
     from artifactctl.report.leaving import leaving_document, leaving_payload
 
@@ -30,10 +30,15 @@ def leave(wiring: Wiring, host: str, by: datetime | timedelta, rate: int | None,
     until = instant_of(by, now=now)
     assert until is not None, "--by is required"
     with wiring.catalog.reading() as reading:
-        machine = machine_named(reading, host, wiring.host.identify())
+        machine = machine_named(reading, host, wiring.identity)
+        if to is not None:
+            require_elsewhere(reading, machine, to, here=wiring.here)
+        others = destinations(reading, machine)
         plan = leaving_plan(reading, machine, by=until, given_bytes_a_second=rate, now=now)
     wiring.output.answer(
-        "leave", payload=lambda: leaving_payload(plan, to=to), text=lambda: leaving_document(plan, to=to)
+        "leave",
+        payload=lambda: leaving_payload(plan, to=to, destinations=others),
+        text=lambda: leaving_document(plan, to=to, destinations=others),
     )
     fits = plan.verdict is not LeavingVerdict.DOES_NOT_FIT
     raise SystemExit(int(ExitCode.DONE if fits else ExitCode.CHECK_FAILED))

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 import click
 
 from artifactctl.cli.options import ARTIFACT, METRIC
-from artifactctl.cli.shared_options import Command
+from artifactctl.cli.shared_options import Command, always
 from artifactctl.cli.wiring import Wiring, pass_wiring
 
 if TYPE_CHECKING:
     from artifactctl.domain.artifacts import Artifact
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, changes=always)
 @click.argument("child", type=ARTIFACT)
 @click.option(
     "--input", "inputs", metavar="NAME[:ROLE]", multiple=True, required=True, help="What it was made from; repeatable."
@@ -38,7 +38,7 @@ def _name_of(artifact: "Artifact | None") -> str:
     return artifact.name if artifact is not None else ""
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, changes=always)
 @click.argument("old", type=ARTIFACT)
 @click.option("--by", "new", type=ARTIFACT, required=True, help="The artifact that takes its place.")
 @pass_wiring
@@ -55,7 +55,7 @@ def supersede(wiring: Wiring, old: str, new: str) -> None:
     wiring.output.hint(f"`artifactctl verify {replaced.superseded_by}` makes that count when space is needed")
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, changes=always)
 @click.argument("name", type=ARTIFACT)
 @click.option("--metric", "metrics", type=METRIC, multiple=True, required=True, help="A number; repeatable.")
 @click.option("--source", metavar="TEXT", default="", help="Where the numbers come from.")

@@ -8,7 +8,7 @@ import click
 from artifactctl.cli.options import ARTIFACT, DURATION, PARAMETERS, PATH, PLACE, SIZE, TOKENS
 from artifactctl.cli.plan_answers import answer_plan, out_option, planning_world, reserve_option, volume_option
 from artifactctl.cli.recipe_options import RecipeChoices, layout_option, recipe_options
-from artifactctl.cli.shared_options import Group
+from artifactctl.cli.shared_options import Group, if_given
 from artifactctl.cli.which_machine import host_of_volume, spot_of
 from artifactctl.cli.wiring import Wiring, pass_wiring
 from artifactctl.domain.errors import UsageError
@@ -22,7 +22,7 @@ def plan() -> None:
     """
 
 
-@plan.command("extraction")
+@plan.command("extraction", changes=if_given("out", "reserve"))
 @click.option("--corpus", type=ARTIFACT, help="The corpus whose tokens are extracted.")
 @click.option("--tokens", type=TOKENS, help="How many tokens, such as 87.8M.")
 @recipe_options
@@ -56,7 +56,7 @@ def extraction(
     answer_plan(wiring, host, made, usage, out=out, reserve=reserve)
 
 
-@plan.command("training")
+@plan.command("training", changes=if_given("out", "reserve"))
 @click.option("--hidden-states", type=ARTIFACT, help="The hidden states it reads.")
 @click.option("--tokens", type=TOKENS, help="How many tokens it reads, all epochs together.")
 @click.option("--draft-params", type=PARAMETERS, required=True, help="Parameters of the draft model, such as 2.6B.")
@@ -90,7 +90,7 @@ def training(
     answer_plan(wiring, host, made, usage, out=out, reserve=reserve)
 
 
-@plan.command("running")
+@plan.command("running", changes=if_given("out"))
 @click.argument("path", type=PLACE, metavar="PATH|HOST:PATH")
 @click.option("--tokens", type=TOKENS, help="How many tokens the whole job writes.")
 @click.option("--bytes", "size", type=SIZE, help="How much the whole job writes, such as 900GiB.")

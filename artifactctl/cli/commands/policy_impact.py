@@ -16,22 +16,22 @@ from artifactctl.domain.errors import ExitCode
 def diff(wiring: Wiring, old: str, new: str, snapshot: bytes | None) -> None:
     """Show what would happen to which artifacts if NEW took the place of OLD: now, in a week, in a month.
 
-    OLD and NEW are a policy file, a folder of them, or git:REVISION:PATH. Exits 3 when protection is lost or a limit
-    would refuse the run.
+    OLD and NEW are a policy file, a folder of them, or git:REVISION:PATH. Protects and limits that are configured
+    elsewhere count for both, and are named. Exits 3 when protection is lost or a limit would refuse the run.
     """
-    from artifactctl.cli.policy_words import policy_named, reading_of
+    from artifactctl.cli.policy_words import candidates, reading_of
     from artifactctl.inventory.policy_impact import difference_between
     from artifactctl.report.policy_diff import DiffAnswer, diff_document, diff_payload
     from artifactctl.report.policy_diff_markdown import diff_markdown
 
-    before, after = (policy_named(wiring, word) for word in (old, new))
+    before, after = candidates(wiring, (old, new), exported=snapshot is not None)
     with reading_of(wiring, snapshot) as (reading, now):
         difference = difference_between(before, after, reading, now=now)
     answer = DiffAnswer(
         old=old,
         new=new,
-        old_digest=before.digest,
-        new_digest=after.digest,
+        old_digest=before.standing.digest,
+        new_digest=after.standing.digest,
         catalog="catalog" if snapshot is None else "catalog snapshot",
         difference=difference,
     )
@@ -50,15 +50,15 @@ def diff(wiring: Wiring, old: str, new: str, snapshot: bytes | None) -> None:
 def explain(wiring: Wiring, name: str, words: tuple[str, ...]) -> None:
     """Show what every protect and rule says of one artifact, in order, and which sentence decided.
 
+    With --policy, what is configured protects and limits beside it, as it does in `reclaim --policy`.
     A policy only offers: `artifactctl why NAME` asks the guards.
     """
-    from artifactctl.cli.policy_words import named_or_in_force
+    from artifactctl.cli.policy_words import explaining_policy
     from artifactctl.inventory.finding import find_artifact
     from artifactctl.inventory.policy_impact import explanation_of
-    from artifactctl.policy.reading import load_policy
     from artifactctl.report.policy_explanation import explanation_document, explanation_payload
 
-    policy = load_policy(named_or_in_force(wiring, words))
+    policy = explaining_policy(wiring, words)
     with wiring.catalog.reading() as reading:
         artifact = find_artifact(reading, name, here=wiring.here)
         explanation = explanation_of(policy, reading, artifact, now=wiring.now())

@@ -11,10 +11,9 @@ from artifactctl.cli.wiring import Wiring, pass_wiring
 @FILES
 @pass_wiring
 def show(wiring: Wiring, files: tuple[str, ...]) -> None:
-    """Show the effective policy: all files as one, with what the configuration makes stricter, and its digest."""
-    from artifactctl.cli.policy_choice import policy_for, texts_named
+    """Show the effective policy: all files as one, with what the configuration adds to them, and its digest."""
+    from artifactctl.cli.policy_choice import footing_under, policy_for, texts_named
     from artifactctl.cli.policy_words import named_or_in_force
-    from artifactctl.configuration.policy_in_force import as_if_configured
     from artifactctl.policy.layering import laid_over
     from artifactctl.policy.reading import load_policy
     from artifactctl.report.policy_text import policy_payload, policy_yaml
@@ -22,7 +21,7 @@ def show(wiring: Wiring, files: tuple[str, ...]) -> None:
     texts = named_or_in_force(wiring, files)
     over = () if files else texts_named(wiring, ())
     written = laid_over(load_policy(texts), load_policy(over)) if over else load_policy(texts)
-    policy = as_if_configured(texts, wiring.settings, wiring.surroundings.environment) if files else policy_for(wiring)
+    policy = footing_under(wiring, files).under(written) if files else policy_for(wiring)
     names = [name for name, _ in (*texts, *over)]
     wiring.output.answer(
         "policy-show",

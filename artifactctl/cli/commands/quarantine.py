@@ -3,7 +3,7 @@
 import click
 
 from artifactctl.cli.options import ARTIFACT, PLACE
-from artifactctl.cli.shared_options import Group
+from artifactctl.cli.shared_options import Group, always, unless_dry_run
 from artifactctl.cli.which_machine import hosts_option
 from artifactctl.cli.wiring import Wiring, pass_wiring
 from artifactctl.domain.errors import ExitCode, UsageError
@@ -30,7 +30,7 @@ def ls(wiring: Wiring) -> None:
     )
 
 
-@quarantine.command("restore", reasoned=True)
+@quarantine.command("restore", reasoned=True, changes=always)
 @click.argument("names", nargs=-1, required=True, type=ARTIFACT, metavar="NAME|OPERATION...")
 @click.option("--to", type=PLACE, help="Put it at this path below the same root instead of its old place.")
 @pass_wiring
@@ -58,7 +58,7 @@ def restore(wiring: Wiring, names: tuple[str, ...], to: str | None) -> None:
     )
 
 
-@quarantine.command("purge", reasoned=True)
+@quarantine.command("purge", reasoned=True, changes=unless_dry_run)
 @click.argument("names", nargs=-1, type=ARTIFACT, metavar="[NAME|OPERATION]...")
 @click.option("--expired", is_flag=True, help="Everything whose grace has passed, on every machine.")
 @hosts_option

@@ -4,13 +4,13 @@ import click
 
 from artifactctl.cli.options import PATH
 from artifactctl.cli.reclaim_choices import ReclaimChoices, reclaim_options
-from artifactctl.cli.shared_options import Command
+from artifactctl.cli.shared_options import Command, always, unless_dry_run
 from artifactctl.cli.which_machine import host_of_plan
 from artifactctl.cli.wiring import Wiring, pass_wiring
 from artifactctl.domain.errors import UsageError
 
 
-@click.command("reclaim", cls=Command, reasoned=True)
+@click.command("reclaim", cls=Command, reasoned=True, changes=unless_dry_run)
 @reclaim_options
 @click.option("--dry-run", is_flag=True, help="Show the plan and stop; writes nothing at all.")
 @click.option("--out", type=PATH, help="Save the plan for review, `approve` and `apply`.")
@@ -40,7 +40,7 @@ def reclaim(wiring: Wiring, wanted: ReclaimChoices, out: bytes | None, *, dry_ru
             session.negotiate_and_carry_out(every_guard=explain)
 
 
-@click.command("approve", cls=Command, reasoned=True)
+@click.command("approve", cls=Command, reasoned=True, changes=always)
 @click.argument("plan", type=PATH, metavar="PLAN.json")
 @pass_wiring
 def approve(wiring: Wiring, plan: bytes) -> None:
@@ -55,20 +55,15 @@ def approve(wiring: Wiring, plan: bytes) -> None:
         wiring.output.document(plan_document(read))
     wiring.catalog.require(Act.APPROVE, wiring.actor, wiring.now(), about=f"plan {read.digest[:12]}")
     reason = wiring.dialogue.reason("Why is this all right?")
-    consent = approve_plan(wiring.catalog, read, reason=reason, acting=wiring.acting)
-    then = (
-        "`artifactctl apply` carries it out"
-        if consent.counts
-        else f"that does not count, since {consent.why_not}: somebody else must approve it as well"
-    )
+    approve_plan(wiring.catalog, read, reason=reason, acting=wiring.acting)
     wiring.output.answer(
         "approval",
-        payload=lambda: {"plan_digest": read.digest, "actor": wiring.actor, "reason": reason, "counts": consent.counts},
-        text=lambda: ["", f"approved as {wiring.actor}: plan {read.digest[:12]}; {then}"],
+        payload=lambda: {"plan_digest": read.digest, "actor": wiring.actor, "reason": reason},
+        text=lambda: ["", f"approved as {wiring.actor}: plan {read.digest[:12]}; `artifactctl apply` carries it out"],
     )
 
 
-@click.command("apply", cls=Command, reasoned=True)
+@click.command("apply", cls=Command, reasoned=True, changes=always)
 @click.argument("plan", type=PATH, metavar="PLAN.json")
 @click.option("--resume", is_flag=True, help="Go on with a plan that was interrupted.")
 @pass_wiring

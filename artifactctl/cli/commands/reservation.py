@@ -2,7 +2,7 @@
 
 import click
 
-from artifactctl.cli.shared_options import Group
+from artifactctl.cli.shared_options import Group, always
 from artifactctl.cli.wiring import Wiring, pass_wiring
 
 
@@ -19,7 +19,7 @@ def ls(wiring: Wiring) -> None:
 
     with wiring.catalog.reading() as reading:
         promised = reading.reservations(wiring.now())
-        names = {host.host_id: host.name for host in reading.hosts()}
+        names = {host.host_id: host.name for host in reading.hosts_ever()}
     wiring.output.answer(
         "reservations",
         payload=lambda: {"reservations": [reservation_payload(each, names) for each in promised]},
@@ -27,7 +27,7 @@ def ls(wiring: Wiring) -> None:
     )
 
 
-@reservation.command("release")
+@reservation.command("release", changes=always)
 @click.argument("reservation_id", metavar="ID")
 @pass_wiring
 def release(wiring: Wiring, reservation_id: str) -> None:

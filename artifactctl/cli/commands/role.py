@@ -2,7 +2,7 @@
 
 import click
 
-from artifactctl.cli.shared_options import Group
+from artifactctl.cli.shared_options import Group, always
 from artifactctl.cli.wiring import Wiring, pass_wiring
 from artifactctl.domain.errors import UsageError
 from artifactctl.domain.roles import Role
@@ -15,7 +15,7 @@ def role() -> None:
     """Say who may do what; without any role everybody may do everything."""
 
 
-@role.command("grant", reasoned=True)
+@role.command("grant", reasoned=True, changes=always)
 @click.argument("name", type=ROLE, metavar="ROLE")
 @click.argument("subject", metavar="WHO")
 @pass_wiring
@@ -44,7 +44,7 @@ def grant(wiring: Wiring, name: str, subject: str) -> None:
     )
 
 
-@role.command("revoke", reasoned=True)
+@role.command("revoke", reasoned=True, changes=always)
 @click.argument("name", type=ROLE, metavar="ROLE")
 @click.argument("subject", metavar="WHO")
 @pass_wiring

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from artifactctl.cli.options import PLACE
-from artifactctl.cli.shared_options import Group
+from artifactctl.cli.shared_options import Group, always
 from artifactctl.cli.which_machine import host_of_root, host_option, spot_of
 from artifactctl.cli.wiring import Wiring, pass_wiring
 from artifactctl.domain.errors import UsageError
@@ -22,7 +22,7 @@ def root() -> None:
     """Say below which folders artifactctl may act."""
 
 
-@root.command("add")
+@root.command("add", changes=always)
 @click.argument("path", type=PLACE, metavar="PATH|HOST:PATH")
 @host_option
 @click.option("--name", default="", help="What to call it (default: the folder's name).")
@@ -69,7 +69,7 @@ def add(wiring: Wiring, path: str, on: str, name: str, sole_clients: str | None,
     wiring.output.hint(f"`artifactctl scan {added.name}` finds what is there")
 
 
-@root.command("attest", reasoned=True)
+@root.command("attest", reasoned=True, changes=always)
 @click.argument("name")
 @click.option("--sole-clients", metavar=CLIENTS, help="The only machines that have files open there, with this one.")
 @click.option("--lease", is_flag=True, help="Everybody who uses the volume takes leases.")
@@ -135,16 +135,43 @@ def ls(wiring: Wiring) -> None:
     )
 
 
-@root.command("forget")
+@root.command("forget", changes=always)
 @click.argument("name")
+@click.option("--last-copies", is_flag=True, help="Also when a removal relied on a copy that lies there.")
 @pass_wiring
-def forget(wiring: Wiring, name: str) -> None:
-    """Stop managing a folder; nothing on disk changes, and what is known of it stays known."""
-    from artifactctl.inventory.roots import forget_root
-    from artifactctl.report.inventory import root_payload
+def forget(wiring: Wiring, name: str, *, last_copies: bool) -> None:
+    """Stop managing a folder; nothing on disk changes, and what is known of it stays known.
 
+    What lies there counts as nobody's copy from then on. Where the last copy of something lies there, and other copies
+    (or what it replaced, or was built from it) were removed since it is there, --yes alone does not do it.
+    """
+    from artifactctl.inventory.forgetting import forget_root
+    from artifactctl.report.inventory import forgotten_payload
+
+    giving_up = _given_up(wiring, name, agreed=last_copies)
     wiring.dialogue.confirm(f"Stop managing `{name}`?")
-    gone = forget_root(wiring.catalog, name, now=wiring.now(), actor=wiring.actor)
+    gone, last = forget_root(wiring.catalog, name, now=wiring.now(), actor=wiring.actor, giving_up=giving_up)
     wiring.output.answer(
-        "root", payload=lambda: root_payload(gone), text=lambda: [f"`{gone.name}` is not managed any more"]
+        "root",
+        payload=lambda: forgotten_payload(gone, {copy.name: copy.allocated_bytes for copy in last}),
+        text=lambda: [f"`{gone.name}` is not managed any more"],
     )
+
+
+def _given_up(wiring: Wiring, name: str, *, agreed: bool) -> tuple[str, ...]:
+    """Tell what has its last copy below the root; return what a person gives up of what removals relied on."""
+    from artifactctl.inventory.forgetting import last_copies, told_of
+
+    with wiring.catalog.reading() as reading:
+        last = last_copies(reading, name)
+    if last:
+        wiring.output.warning(f"{told_of(last, name)}; it counts for no removal any more")
+    relied_on = [copy for copy in last if copy.relied_on]
+    if relied_on and not agreed:
+        wiring.dialogue.typed(
+            f"A removal relied on what lies there: {told_of(relied_on, name)}.",
+            name,
+            yes_counts=False,
+            otherwise="copy them elsewhere first, or add --last-copies",
+        )
+    return tuple(copy.name for copy in relied_on)

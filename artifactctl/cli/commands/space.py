@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @pass_wiring
 def du(wiring: Wiring, path: str | None, hosts: tuple[str, ...]) -> None:
     """Measure catalogued and uncatalogued bytes below the roots of every machine, or below PATH."""
-    from artifactctl.inventory.disk_usage import measure_place, measured_places
+    from artifactctl.inventory.disk_usage import measure
     from artifactctl.report.disk_usage import disk_usage_payload, disk_usage_text
 
     place = None if path is None else place_meant(wiring, path, on=hosts[0] if len(hosts) == 1 else "")
@@ -28,15 +28,11 @@ def du(wiring: Wiring, path: str | None, hosts: tuple[str, ...]) -> None:
     catalog = wiring.catalog
     with wiring.output.progress(None, "entries", "measuring") as advance:
 
-        def measure(host: "Host") -> "list[DiskUsage]":
-            with catalog.reading() as reading:
-                below = None if place is None else place.path
-                places = measured_places(reading, below, identity=host.identify())
-                artifacts = reading.artifacts()
-            return [measure_place(host, each, artifacts, advance=advance) for each in places]
+        def ask(host: "Host") -> "tuple[DiskUsage, ...]":
+            return measure(host, catalog, None if place is None else place.path, advance=advance)
 
         answered = Incomplete(wiring)
-        measured = answered.answers(wiring.fleet.each(machines, measure), of=len(machines))
+        measured = answered.answers(wiring.fleet.each(machines, ask), of=len(machines))
         usages = [usage for found in measured for usage in found]
     wiring.output.answer(
         "du",

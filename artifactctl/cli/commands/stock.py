@@ -3,14 +3,14 @@
 import click
 
 from artifactctl.cli.options import ARTIFACT, DURATION, NAME, PLACE, TOKENS
-from artifactctl.cli.shared_options import Command
+from artifactctl.cli.shared_options import Command, always, unless_dry_run
 from artifactctl.cli.which_machine import Incomplete, hosts_option, spot_of
 from artifactctl.cli.wiring import Wiring, pass_wiring
 from artifactctl.domain.artifacts import ArtifactKind, VerifyLevel
 from artifactctl.domain.errors import ExitCode, UsageError
 
 
-@click.command("scan", cls=Command)
+@click.command("scan", cls=Command, changes=unless_dry_run)
 @click.argument("places", nargs=-1, type=PLACE, metavar="[ROOT|PATH|HOST:PATH]...")
 @hosts_option
 @click.option("--dry-run", is_flag=True, help="Show what a scan would record; writes nothing.")
@@ -48,7 +48,7 @@ def scan(
     raise SystemExit(int(answered.exit_code(ExitCode.DONE if complete else ExitCode.PARTLY_DONE)))
 
 
-@click.command("register", cls=Command)
+@click.command("register", cls=Command, changes=always)
 @click.argument("path", type=PLACE, metavar="PATH|HOST:PATH")
 @click.option("--kind", type=click.Choice([kind.value for kind in ArtifactKind]), help="What it is.")
 @click.option("--name", type=NAME, default=None, help="What to call it (default: root/path).")
@@ -70,23 +70,29 @@ def register(
     labels: tuple[str, ...],
     **facts: object,
 ) -> None:
-    """Say what the thing at PATH is, what it was made from and what it cost."""
+    """Say what the thing at PATH is, what it was made from and what it cost.
+
+    What is registered there already keeps its name unless --name gives it another one; the old one still leads to it.
+    """
     from artifactctl.cli.statements import statement_of
+    from artifactctl.inventory.registering import name_at
     from artifactctl.inventory.registering import register as register_artifact
+    from artifactctl.report.inventory import registered_line, registered_payload
 
     statement = statement_of(kind=kind, name=name, inputs=inputs, labels=labels, facts=facts)
     host, place = spot_of(wiring, path)
+    before = name_at(host, wiring.catalog, place)
     artifact = register_artifact(
         host, wiring.catalog, place, statement, here=wiring.here, now=wiring.now(), actor=wiring.actor
     )
     wiring.output.answer(
         "artifact",
-        payload=lambda: {"name": artifact.name, "kind": artifact.kind.value},
-        text=lambda: [f"{artifact.name} is registered as {artifact.kind.value}"],
+        payload=lambda: registered_payload(artifact, name_before=before),
+        text=lambda: [registered_line(artifact, name_before=before)],
     )
 
 
-@click.command("verify", cls=Command)
+@click.command("verify", cls=Command, changes=always)
 @click.argument("names", nargs=-1, type=ARTIFACT, metavar="[NAME|PATH]...")
 @click.option("--all", "everything", is_flag=True, help="Everything that has a living copy, on every machine.")
 @hosts_option

@@ -74,7 +74,7 @@ class Agent:
         self._outgoing = outgoing
         self._beat_seconds: float = settings["beat_seconds"]
         self._silence_seconds: float = settings["silence_seconds"]
-        self._session = Session()
+        self._session = Session(alone_after_seconds=self._silence_seconds)
         self._exchanges: Dict[int, Exchange] = {}
         self._assemblies: Dict[int, Assembly] = {}
 

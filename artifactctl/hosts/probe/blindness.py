@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import pwd
 import shlex
 from typing import Any, Dict, List
 
 from artifactctl.hosts.probe import mounts
+from artifactctl.hosts.probe.accounts import name_of
 from artifactctl.hosts.probe.mounts import Mount
 
 Wire = Dict[str, Any]
@@ -30,20 +30,13 @@ def in_first_pid_namespace() -> bool:
 
 def belonging(count: int, relative: bytes, owner: int) -> str:
     """Return how many files are not ours, with the path and the owner of the first."""
-    return f"{count} of them not ours, such as {os.fsdecode(relative) or 'the file itself'} of {_account(owner)}"
+    return f"{count} of them not ours, such as {os.fsdecode(relative) or 'the file itself'} of {name_of(owner)}"
 
 
 def making_ours(path: bytes) -> str:
     """Return the command that makes everything at `path` ours, so that the kernel answers."""
-    words = ["sudo", "chown", "-R", "-h", _account(os.geteuid()), os.fsdecode(path)]
+    words = ["sudo", "chown", "-R", "-h", name_of(os.geteuid()), os.fsdecode(path)]
     return "`" + " ".join(shlex.quote(word) for word in words) + "`, or " + WITH_SUDO
-
-
-def _account(user: int) -> str:
-    try:
-        return pwd.getpwuid(user).pw_name
-    except KeyError:
-        return str(user)
 
 
 def foreign_processes(denied: int, inspected: int) -> List[Wire]:

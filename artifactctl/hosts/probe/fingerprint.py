@@ -11,10 +11,11 @@ from typing import List
 def record(relative: bytes, letter: str, inode: int, size: int, *, modified_ns: int, changed_ns: int) -> bytes:
     """Return an entry's record: path, NUL, type letter (f, d, l, o), NUL, numbers in decimal, newline.
 
-    The numbers are inode, size, mtime and ctime. Of the target itself (b"") there is the inode only (a file also has
-    size and mtime): a rename into another folder changes its ctime, and nothing else of it.
+    The numbers are inode, size, mtime and ctime. Of a folder that is the target itself (b"") there is the inode only: a
+    rename into another folder changes its ctime, and nothing else of it. A target that is a file has all of them, since
+    nothing else tells of a write whose mtime was put back; our own rename of it is witnessed (`own_changes`).
     """
-    if relative:
+    if relative or letter == "f":
         numbers = b"%d %d %d %d" % (inode, size, modified_ns, changed_ns)
     elif letter == "d":
         numbers = b"%d" % inode

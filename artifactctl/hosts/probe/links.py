@@ -1,4 +1,8 @@
-"""Symbolic links under managed roots that lead to a target from outside of it."""
+"""Symbolic links under managed roots that lead to a target from outside of it.
+
+What is mounted below a root is searched as well: a link there can lead anywhere. A filesystem that may never answer (a
+network or FUSE one) is not, and is a problem; one that shows the kernel's own state holds nothing that anybody keeps.
+"""
 
 from __future__ import annotations
 
@@ -34,22 +38,27 @@ class ReferrerLook:
         self._roots = [os.path.realpath(root) for root in roots]
         self._targets = [_Target(given, _names_of(given)) for given in targets]
         self._remote = [mount.point for mount in mounts.read() if mount.is_remote]
+        self._mounted: List[bytes] = []
         self.found: List[Wire] = []
         self.problems: List[str] = []
 
     def run(self) -> None:
-        """Walk every root once; a root inside another root is walked with that one."""
+        """Walk every root once, and what is mounted below; a root inside another root is walked with that one."""
         for root in self._roots:
             inside = any(other != root and lies_at_or_below(root, other) for other in self._roots)
-            if inside and not _is_other_mount(root):
-                continue
-            try:
-                descriptor = folders.open_folder(root)
-            except OSError as error:
-                self.problems.append(describe(error, root))
-                continue
-            with FolderStack(descriptor) as stack:
-                self._descend(stack, root)
+            if not inside or _is_other_mount(root):
+                self._walk(root)
+        for place in self._mounted:  # it grows as mounts are found in mounts
+            self._walk(place)
+
+    def _walk(self, top: bytes) -> None:
+        try:
+            descriptor = folders.open_folder(top)
+        except OSError as error:
+            self.problems.append(describe(error, top))
+            return
+        with FolderStack(descriptor) as stack:
+            self._descend(stack, top)
 
     def _descend(self, stack: FolderStack, root: bytes) -> None:
         pending: List[Iterator[bytes]] = [self._read(stack, root)]
@@ -64,17 +73,26 @@ class ReferrerLook:
             except FileNotFoundError:
                 continue
             except MountCrossed:
-                self._not_entered(join(join(root, stack.relative), name))
+                self._meet_mount(join(join(root, stack.relative), name))
                 continue
             except OSError as error:
                 self.problems.append(describe(error, join(join(root, stack.relative), name)))
                 continue
             pending.append(self._read(stack, root))
 
-    def _not_entered(self, place: bytes) -> None:
-        """A mount below a root may hold links too; it is looked at only where it is a root itself."""
-        if place not in self._roots:
-            self.problems.append(f"{os.fsdecode(place)}: another filesystem is mounted here and was not searched")
+    def _meet_mount(self, place: bytes) -> None:
+        """Note what is mounted below a root and is no root itself: to be walked, or why it is not."""
+        if place in self._roots or place in self._mounted:
+            return
+        mount = next((each for each in reversed(mounts.read()) if each.point == place), None)
+        if mount is not None and mount.type in mounts.LOCAL_TYPES:
+            self._mounted.append(place)
+        elif mount is None or not mount.is_pseudo or mount.type == "autofs":
+            type_name = mount.type if mount is not None else "another"
+            self.problems.append(
+                f"{os.fsdecode(place)}: a filesystem that may not answer ({type_name}) is mounted here and was not "
+                "searched; unmount it meanwhile"
+            )
 
     def _read(self, stack: FolderStack, root: bytes) -> Iterator[bytes]:
         folder = join(root, stack.relative)

@@ -1,12 +1,13 @@
-"""The mount table as /proc/<pid>/mountinfo tells it (proc_pid_mountinfo(5))."""
+"""The mount table as /proc/<pid>/mountinfo tells it (proc_pid_mountinfo(5)).
+
+Also on a Mac, which reads the tables of machines without Python by it: the system calls are imported where one is made.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 from typing import Dict, FrozenSet, Iterable, List, NamedTuple, Optional
-
-from artifactctl.hosts.probe import kernel
 
 _NETWORK = "nfs nfs4 cifs smb3 smbfs ceph lustre gpfs beegfs 9p afs glusterfs ocfs2 gfs2 orangefs pvfs2 virtiofs wekafs"
 _LOCAL = (
@@ -148,6 +149,8 @@ def read(process: str = "self") -> List[Mount]:
 
 
 def _of_our_root() -> Mount:
+    from artifactctl.hosts.probe import kernel
+
     descriptor = os.open(b"/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         number = os.fstat(descriptor).st_dev
@@ -200,6 +203,8 @@ def holding(table: Iterable[Mount], path: bytes) -> Optional[Mount]:
 
 def of_descriptor(table: Iterable[Mount], descriptor: int) -> Optional[Mount]:
     """Return the mount an open descriptor came through, None when /proc does not say."""
+    from artifactctl.hosts.probe import kernel
+
     number = kernel.table_mount_id(descriptor)
     return next((mount for mount in table if mount.mount_id == number), None)
 

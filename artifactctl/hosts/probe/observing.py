@@ -8,7 +8,7 @@ import os
 import time
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from artifactctl.hosts.probe import filesystems, folders, kernel, marked, mounts, places, subvolumes
+from artifactctl.hosts.probe import accounts, filesystems, folders, kernel, marked, mounts, places, subvolumes
 from artifactctl.hosts.probe.extents import SharedExtents
 from artifactctl.hosts.probe.holders import HolderLook
 from artifactctl.hosts.probe.obstacles import Obstacles
@@ -189,6 +189,9 @@ def read_marker(top: int) -> Tuple[Optional[Wire], str]:
         descriptor = kernel.open_beneath(top, _MARKER_FILE, os.O_RDONLY | os.O_NONBLOCK)
     except FileNotFoundError:
         return None, ""
+    except PermissionError:
+        owner = os.stat(places.PRIVATE, dir_fd=top, follow_symlinks=False).st_uid
+        return None, describe(accounts.may_not_look_into(places.PRIVATE, owner), places.PRIVATE)
     except OSError as error:
         return None, describe(error, _MARKER_FILE)
     with open(descriptor, "rb") as file:

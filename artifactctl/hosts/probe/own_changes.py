@@ -1,9 +1,9 @@
-"""What our own acts did to inodes with several names, as proof for the other names of them.
+"""What our own acts did to inodes with several names, as proof for the other names of them, and to single files.
 
 Unlinking or renaming one name changes the ctime (and link count) that every other name shows, in other quarantines as
-well. `witness` records such acts in `.artifactctl/own-changes`, one line a change: CRC-32, inode, birth, size, mtime,
-then ctime and links before and after. A line that is torn or no such record proves nothing and is passed over. The
-file goes when nothing is in quarantine any more.
+well; setting aside a target that is a file changes its own. `witness` records such acts in `.artifactctl/own-changes`,
+one line a change: CRC-32, inode, birth, size, mtime, then ctime and links before and after. A line that is torn or no
+such record proves nothing and is passed over. The file goes when nothing is in quarantine any more.
 """
 
 from __future__ import annotations
@@ -37,13 +37,16 @@ class Change(NamedTuple):
     after: Moment
 
     @classmethod
-    def between(cls, before: FileStatus, after: FileStatus) -> "Optional[Change]":
-        """Return the change, None when more than ctime and link count differ or the inode cannot be told apart."""
+    def between(cls, before: FileStatus, after: FileStatus, *, is_whole: bool = False) -> "Optional[Change]":
+        """Return the change, None when more than ctime and link count differ or the inode cannot be told apart.
+
+        A target that is a file by itself (`is_whole`) can be told apart without birth time: only its own manifest asks.
+        """
         same = before._replace(changed_ns=after.changed_ns, links=after.links, accessed_ns=after.accessed_ns)
-        if before.birth_ns is None or same != after:
+        if same != after or (before.birth_ns is None and not is_whole):
             return None
         moments = (before.changed_ns, before.links), (after.changed_ns, after.links)
-        return cls(before.inode, before.birth_ns, before.size, before.modified_ns, *moments)
+        return cls(before.inode, before.birth_ns or 0, before.size, before.modified_ns, *moments)
 
     def line(self) -> bytes:
         """Return the record."""

@@ -12,6 +12,7 @@ import errno
 import hashlib
 import os
 from contextlib import suppress
+from functools import partial
 from typing import Any, Dict, Optional
 
 from artifactctl.hosts.probe import durable, fingerprint, kernel, manifest, membership, note, places, renaming, room
@@ -197,7 +198,8 @@ def _move(operation: Operation, parent_fd: int, target: bytes, holding_fd: int) 
         reached("set-aside:checked")
         try:
             with held_alone(parent_fd, target) as leased, witnessing(operation.root) as witness:
-                witness.see_if_held(leased, lambda: _rename_aside(operation.root, parent_fd, target, holding_fd))
+                rename = partial(_rename_aside, operation.root, parent_fd, target, holding_fd)
+                witness.see_whole(parent_fd, target, leased, rename)
         except InUse:
             return "in_use"
         except OSError as error:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Callable, Iterator, Optional, Type
 
-from artifactctl.hosts.probe import filesystems, places
+from artifactctl.hosts.probe import accounts, filesystems, places
 from artifactctl.hosts.probe.failures import LockLost, ProbeFailure, RootMismatch
 from artifactctl.hosts.probe.kernel import mount_id_of, open_beneath
 
@@ -48,6 +48,9 @@ def open_private_folder(root_fd: int, path: bytes, name: bytes = places.PRIVATE)
     """Open and check `.artifactctl` (or a sibling folder); FileNotFoundError when there is none."""
     try:
         private = os.open(name, _FOLDER, dir_fd=root_fd)
+    except PermissionError as error:
+        owner = os.stat(name, dir_fd=root_fd, follow_symlinks=False).st_uid
+        raise accounts.may_not_look_into(path.rstrip(b"/") + b"/" + name, owner) from error
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENOTDIR):
             raise ProbeFailure(
@@ -80,7 +83,10 @@ def _check_private(root_fd: int, private: int, shown: str) -> None:
     seen, owner = os.fstat(private), os.fstat(root_fd).st_uid
     allowed = {os.geteuid()} | ({owner, 0} if os.geteuid() == 0 else set())
     if seen.st_uid not in allowed:
-        raise ProbeFailure(f"{shown} belongs to user {seen.st_uid}", remedy="run the command as that user")
+        whose, mine = accounts.name_of(seen.st_uid), accounts.name_of(os.geteuid())
+        raise ProbeFailure(
+            f"{shown} belongs to the account {whose}, and this is {mine}", remedy=f"run the command as {whose}"
+        )
     if stat.S_IMODE(seen.st_mode) & 0o077:
         raise ProbeFailure(f"{shown} is open to other users", remedy=f"chmod 700 {shown}, after a look at its content")
     if mount_id_of(private) != mount_id_of(root_fd):

@@ -26,7 +26,8 @@ _ATTEMPTS = 8
 class RootLock:
     """The lock, held from construction to `release`; RootBusy (naming the holder) when somebody else has it."""
 
-    def __init__(self, root: RootFolder) -> None:
+    def __init__(self, root: RootFolder, *, alone_after_seconds: float = 0.0) -> None:
+        """Take it. `alone_after_seconds`: after how much silence an agent that holds it gives it up, 0 for others."""
         self._path = root.reference.path
         self._owner = uuid.uuid4().hex
         self._private_fd = os.dup(root.private_fd)
@@ -34,7 +35,8 @@ class RootLock:
         try:
             self._descriptor = self._acquire()
             command = without_passwords(" ".join(sys.argv))[:500]
-            text = json.dumps({"owner": self._owner, "pid": os.getpid(), "command": command})
+            holder = {"owner": self._owner, "pid": os.getpid(), "command": command, "alone_after": alone_after_seconds}
+            text = json.dumps(holder)
             self._write(text.encode("ascii"))
         except BaseException:
             self.release()
@@ -61,7 +63,11 @@ class RootLock:
 
     def _busy(self, holder: Dict[str, Any]) -> RootBusy:
         who = f"process {holder['pid']} ({holder['command']})" if holder else "another operation"
-        return RootBusy(f"{printable(self._path)} is locked by {who}", remedy="wait until it has ended, then try again")
+        remedy = "wait until it has ended, then try again"
+        if holder.get("alone_after"):
+            remedy += f"; if the connection of whoever started it broke, it ends by itself {holder['alone_after']:.0f} "
+            remedy += "seconds after that"
+        return RootBusy(f"{printable(self._path)} is locked by {who}", remedy=remedy)
 
     def _write(self, text: bytes) -> None:
         padded = text + b" " * max(0, LOCK_BYTES - len(text))

@@ -1,7 +1,8 @@
 """One caller's calls on this machine, under the locks it holds here. With the session the locks go, and what it has
 stopped goes on.
 
-On each root one act is carried out at a time, also when its caller has given up waiting for it.
+On each root one act is carried out at a time, also when its caller has given up waiting for it. What a call needs is
+imported when it is made: a first answer from another machine waits for the compiling of nothing else.
 """
 
 from __future__ import annotations
@@ -9,12 +10,15 @@ from __future__ import annotations
 import threading
 import uuid
 from contextlib import contextmanager, suppress
-from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Sequence, Set, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, Mapping, Optional, Sequence, Set, Tuple
 
-from artifactctl.hosts.probe import calls, marked, pausing, places, rootfolder
+from artifactctl.hosts.probe import calls
 from artifactctl.hosts.probe.calls import CALLS, Call
 from artifactctl.hosts.probe.failures import LockLost
-from artifactctl.hosts.probe.rootlock import RootLock
+
+if TYPE_CHECKING:
+    from artifactctl.hosts.probe.rootfolder import RootFolder
+    from artifactctl.hosts.probe.rootlock import RootLock
 
 Hooks = Mapping[str, Optional[Callable[..., Any]]]
 
@@ -22,7 +26,9 @@ Hooks = Mapping[str, Optional[Callable[..., Any]]]
 class Session:
     """Runs calls by their names in the table."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, alone_after_seconds: float = 0.0) -> None:
+        """Hold nothing yet; `alone_after_seconds` as a lock tells it to others."""
+        self._alone_after_seconds = alone_after_seconds
         self._functions: Dict[str, Callable[..., Any]] = {}
         self._locks: Dict[str, RootLock] = {}
         self._held: Dict[bytes, str] = {}
@@ -48,6 +54,8 @@ class Session:
     def _opened(self, call: Call, where: Any, given: Dict[str, Any]) -> Iterator[Any]:
         """Open what the call takes. A locked root is opened under the session's lock, or one for this call alone."""
         if call.takes == calls.PRIVATE:
+            from artifactctl.hosts.probe import rootfolder
+
             with rootfolder.open_private(where) as private_fd:
                 yield private_fd
             return
@@ -73,18 +81,26 @@ class Session:
         if token is not None:
             held = self._locks[token]
             if not held.still_held():
+                from artifactctl.hosts.probe import rootfolder
+
                 raise LockLost(f"the lock of {rootfolder.printable(where[0])} was lost to somebody else")
             yield held
             return
-        lock = _new_lock(where)
+        lock = self._new_lock(where)
         try:
             yield lock
         finally:
             lock.release()
 
+    def _new_lock(self, where: Sequence[Any]) -> RootLock:
+        from artifactctl.hosts.probe.rootlock import RootLock
+
+        with _original(where) as folder:
+            return RootLock(folder, alone_after_seconds=self._alone_after_seconds)
+
     def take(self, where: Sequence[Any]) -> str:
         """Take the root's lock for the calls to come; returns its token. RootBusy when somebody has it."""
-        lock = _new_lock(where)
+        lock = self._new_lock(where)
         token = uuid.uuid4().hex
         with self._guard:
             self._locks[token] = lock
@@ -118,6 +134,8 @@ class Session:
 
     def stop_process(self, process: int, started: int) -> bool:
         """Stop a process as `pausing.stop` does, and remember it."""
+        from artifactctl.hosts.probe import pausing
+
         done = pausing.stop(process, started)
         if done:
             self._stopped.add((process, started))
@@ -125,6 +143,8 @@ class Session:
 
     def resume_process(self, process: int, started: int) -> bool:
         """Let a process go on as `pausing.resume` does."""
+        from artifactctl.hosts.probe import pausing
+
         self._stopped.discard((process, started))
         return pausing.resume(process, started)
 
@@ -137,14 +157,11 @@ class Session:
             self.release(token)
 
 
-def _new_lock(where: Sequence[Any]) -> RootLock:
-    with _original(where) as folder:
-        return RootLock(folder)
-
-
 @contextmanager
-def _original(where: Sequence[Any]) -> Iterator[rootfolder.RootFolder]:
+def _original(where: Sequence[Any]) -> Iterator[RootFolder]:
     """Open the root of a reference (path, root id, filesystem, inode), and refuse it where it is not the original."""
+    from artifactctl.hosts.probe import marked, places, rootfolder
+
     with rootfolder.RootFolder(places.RootReference(*where)) as folder:
         marked.require_original(folder)
         yield folder

@@ -97,8 +97,10 @@ class TreeSummary(Visitor):
         known.met += 1
 
     def _date(self, relative: bytes, letter: str, status: kernel.FileStatus) -> None:
-        # a rename into quarantine changes the target's own ctime: it must not look recently changed by that
-        changed = max(status.modified_ns, status.changed_ns) if relative else status.modified_ns
+        # A rename into quarantine changes the target's own ctime: a folder must not look recently changed by that. Of a
+        # file nothing else tells that it was written to and its mtime put back; `excuse` takes our own rename out.
+        counts = relative or letter == "f"
+        changed = max(status.modified_ns, status.changed_ns) if counts else status.modified_ns
         if changed > self._changed[0]:
             self._changed = (changed, relative)
         self._written_ns = max(self._written_ns, status.modified_ns)

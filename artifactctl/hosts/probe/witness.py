@@ -3,7 +3,7 @@
 Status before and after is taken through a descriptor that holds the kernel's write lease meanwhile, which nobody can
 get past with a write, a truncation or a mapping. After the act the lease is kept until the clock that stamps files has
 moved on, so that whatever comes later bears a later ctime. A symbolic link needs no lease: what it says cannot be
-changed in place. Where no lease is to be had, nothing is recorded and nothing proven.
+changed in place. Where no lease is to be had, nothing is recorded and nothing proven, save of a target that is a file.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ _LINK = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 class _Held:
     """A file or link that is held open until its change is settled; several acts on one inode are one change."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, *, is_whole: bool) -> None:
         self.descriptor = os.dup(descriptor)
+        self.is_whole = is_whole
         self.before = self.after = kernel.statx(b"", self.descriptor)
         self.unbroken = True
 
@@ -45,7 +46,9 @@ class _Held:
 
     def change(self) -> Optional[Change]:
         """Return what we did to it; None when it has no other name left, or others had a hand in it."""
-        return Change.between(self.before, self.after) if self.after.links and self.is_as_left() else None
+        if not self.after.links or not self.is_as_left():
+            return None
+        return Change.between(self.before, self.after, is_whole=self.is_whole)
 
 
 class Witness:
@@ -70,9 +73,25 @@ class Witness:
             if descriptor is not None:
                 os.close(descriptor)
 
-    def see_if_held(self, descriptor: Optional[int], act: Callable[[], None]) -> None:
+    def see_whole(self, folder_fd: int, name: bytes, leased: Optional[int], act: Callable[[], None]) -> None:
+        """The same for a target on its way into quarantine; a file is recorded with one name as well.
+
+        `leased` is its descriptor where the caller holds the write lease. Where none can be had (another machine's
+        filesystem) the status before and after stands alone for a file with one name, for which nobody else is proven
+        anything by it: without that no file could ever be set aside there.
+        """
+        descriptor = os.open(name, _LINK, dir_fd=folder_fd) if leased is None else leased
+        try:
+            status = kernel.statx(b"", descriptor)
+            is_whole = status.is_regular and (leased is not None or status.links == 1)
+            self.see_if_held(descriptor if is_whole else leased, act, is_whole=is_whole)
+        finally:
+            if leased is None:
+                os.close(descriptor)
+
+    def see_if_held(self, descriptor: Optional[int], act: Callable[[], None], *, is_whole: bool = False) -> None:
         """The same for an open link, or a file whose write lease the caller holds; None when it has none."""
-        held = None if descriptor is None else _Held(descriptor)
+        held = None if descriptor is None else _Held(descriptor, is_whole=is_whole)
         if held is None:
             act()
             return
@@ -92,7 +111,7 @@ class Witness:
         """Record what is proven and let go of every file."""
         pending, self._pending = list(self._pending.values()), {}
         try:
-            shared = [held for held in pending if held.before.links > 1]
+            shared = [held for held in pending if held.before.links > 1 or held.is_whole]
             if shared and _clock_passes(max(held.after.changed_ns for held in shared)):
                 changes = [held.change() for held in shared]
                 append(self._root, [change for change in changes if change is not None])

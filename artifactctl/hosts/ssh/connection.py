@@ -15,7 +15,7 @@ from artifactctl.hosts.ssh.destination import Destination, resolve
 from artifactctl.hosts.ssh.dialing import dial_directly, dialed_by_command
 from artifactctl.hosts.ssh.failures import ConfigProblem, SessionRefused, Unreachable
 from artifactctl.hosts.ssh.handshake import Dial, meet
-from artifactctl.hosts.ssh.heartbeat import INTERVAL, PATIENCE, Heartbeat
+from artifactctl.hosts.ssh.heartbeat import Heartbeat
 from artifactctl.hosts.ssh.host_keys import HostKey
 from artifactctl.hosts.ssh.login import AskPassphrase, log_in
 from artifactctl.hosts.ssh.pinning import Pin, known_pin
@@ -145,8 +145,8 @@ def open_connection(
     *,
     environment: Mapping[str, str],
     ask_passphrase: AskPassphrase | None = None,
-    interval: timedelta = INTERVAL,
-    patience: timedelta = PATIENCE,
+    interval: timedelta | None = None,
+    patience: timedelta | None = None,
     depth: int = 0,
 ) -> Connection:
     """Return a connection to the machine that shows the pinned key, logged in. What is opened on failure is closed."""
@@ -160,7 +160,11 @@ def open_connection(
             transport,
             destination=destination,
             host_key=host_key,
-            heartbeat=Heartbeat(transport, interval=interval, patience=patience),
+            heartbeat=Heartbeat(
+                transport,
+                interval=interval or destination.alive_interval,
+                patience=patience or destination.patience,
+            ),
             opened=opened.pop_all(),
         )
 

@@ -16,6 +16,8 @@ from artifactctl.hosts.ssh.known_hosts import DEFAULT_PORT
 from artifactctl.hosts.ssh.tokens import expand
 
 CONNECT_TIMEOUT = timedelta(seconds=20)
+ALIVE_INTERVAL = timedelta(seconds=10)
+ALIVE_COUNT = 3
 USUAL_KEY_FILES = ("id_ed25519", "id_ecdsa", "id_rsa")
 USUAL_KNOWN_HOSTS = ("~/.ssh/known_hosts", "~/.ssh/known_hosts2")
 SYSTEM_KNOWN_HOSTS = ("/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")
@@ -26,7 +28,8 @@ class Destination:
     """One machine to connect to. `address` is what was written, `host` and `port` are where the server listens.
 
     `key_files` are tried in order, `names_keys` says that a person named them; `agent` is a socket, "" for none.
-    `connect_timeout` is for each of: the connection, the first words, the agreement on keys.
+    `connect_timeout` is for each of: the connection, the first words, the agreement on keys. Every `alive_interval` the
+    machine is asked whether it is there, and counts as gone after `patience` without an answer.
     `jumps` (nearest first) and `proxy_command` exclude each other. `key_name` is under what known_hosts has its key.
     """
 
@@ -42,6 +45,8 @@ class Destination:
     jumps: tuple[str, ...]
     proxy_command: str
     connect_timeout: timedelta
+    alive_interval: timedelta
+    patience: timedelta
     known_hosts_files: tuple[Path, ...]
 
     def __str__(self) -> str:
@@ -63,6 +68,7 @@ def resolve(address: Address, *, environment: Mapping[str, str], system_file: Pa
     alias = _expanded(settings, "hostkeyalias", tokens)
     tokens["k"] = alias or address.host
     own_path = _paths(tokens, home, environment)
+    interval = _alive_interval(settings)
     key_files = [path for line in settings.lines.get("identityfile", ()) for path in own_path(line)]
     return Destination(
         address=address,
@@ -77,6 +83,8 @@ def resolve(address: Address, *, environment: Mapping[str, str], system_file: Pa
         jumps=_jumps(settings, tokens),
         proxy_command=_proxy_command(settings, tokens),
         connect_timeout=timedelta(seconds=_number(settings, "connecttimeout", int(CONNECT_TIMEOUT.total_seconds()))),
+        alive_interval=interval,
+        patience=interval * _number(settings, "serveralivecountmax", ALIVE_COUNT),
         known_hosts_files=(
             *_known_hosts(settings, "userknownhostsfile", USUAL_KNOWN_HOSTS, own_path),
             *_known_hosts(settings, "globalknownhostsfile", SYSTEM_KNOWN_HOSTS, own_path),
@@ -110,6 +118,14 @@ def _number(settings: Settings, keyword: str, otherwise: int) -> int:
     if not (line.rest.isascii() and line.rest.split()[0].isdigit() and int(line.rest.split()[0])):
         raise ConfigProblem(f"{line.place}: `{line.rest}` is no number that {keyword} can have")
     return int(line.rest.split()[0])
+
+
+def _alive_interval(settings: Settings) -> timedelta:
+    """Return how often to ask whether the machine is there. ssh may be told (0) never to ask; we always do."""
+    line = settings.first("serveraliveinterval")
+    usual = int(ALIVE_INTERVAL.total_seconds())
+    asked = usual if line is None or line.rest.strip() == "0" else _number(settings, "serveraliveinterval", usual)
+    return timedelta(seconds=asked)
 
 
 def _paths(tokens: Mapping[str, str], home: Path, environment: Mapping[str, str]) -> Callable[[Line], tuple[Path, ...]]:

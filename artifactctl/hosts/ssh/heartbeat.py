@@ -12,17 +12,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from paramiko import Transport
 
-INTERVAL = timedelta(seconds=15)
-PATIENCE = timedelta(seconds=45)
 _QUESTION = "keepalive@openssh.com"
 
 
 class Heartbeat:
     """Asks the far side every `interval` whether it is there, and gives up after `patience` without an answer."""
 
-    def __init__(
-        self, transport: "Transport", *, interval: timedelta = INTERVAL, patience: timedelta = PATIENCE
-    ) -> None:
+    def __init__(self, transport: "Transport", *, interval: timedelta, patience: timedelta) -> None:
         self._transport = transport
         self._interval = interval.total_seconds()
         self._patience = patience.total_seconds()

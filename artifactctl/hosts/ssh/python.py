@@ -86,7 +86,8 @@ def sudo_refused(destination: Destination, said: str) -> SudoRefused:
 def _script(program: str, mark: Mark, *, sudo: bool) -> str:
     """Return the script: the program itself prints the mark, so that it is proof of having started."""
     marked = f"import os; os.write(1, b'\\0{mark.first}' + b'{mark.second} \\n'); del os\n{program}"
+    # -S: what is installed there beside the standard library is not looked through, which takes longer than the rest.
     # -X utf8: any bytes of a file name survive, whatever the locale there.
     # The messages of sudo are looked at, so they must not be translated.
     start = 'LC_ALL=C exec sudo -n -- "$python"' if sudo else 'exec "$python"'
-    return f'{find_python("python")}[ -n "$python" ] || exit {NO_PYTHON}\n{start} -I -X utf8 -c {word(marked)}'
+    return f'{find_python("python")}[ -n "$python" ] || exit {NO_PYTHON}\n{start} -I -S -X utf8 -c {word(marked)}'

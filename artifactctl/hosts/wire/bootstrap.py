@@ -19,7 +19,8 @@ CODE = (
 def command(interpreter: str = "python3", *, sudo: bool = False) -> tuple[str, ...]:
     """Return the words that start an agent; `shlex.join` makes them one line for a login shell.
 
-    -I keeps out what the account has in its environment and folders, -X utf8 makes any bytes of a name survive.
+    -I keeps out what the account has in its environment and folders, -S what is installed beside the standard library,
+    which would be looked through at every start; -X utf8 makes any bytes of a name survive.
     """
-    words = (interpreter, "-I", "-X", "utf8", "-c", CODE)
+    words = (interpreter, "-I", "-S", "-X", "utf8", "-c", CODE)
     return ("sudo", "-n", "--", *words) if sudo else words

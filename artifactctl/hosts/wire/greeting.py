@@ -14,6 +14,7 @@ from artifactctl.hosts.wire.versions import OLDEST_PYTHON, READY
 
 MOST_NOISE_BYTES = 1 << 20
 BEAT_SECONDS = 5.0
+BEATS_IN_SILENCE = 6
 _MISSING = re.compile(r"not found|no such file|not recognized", re.IGNORECASE)
 _PASSWORD = re.compile(r"password is required|a terminal is required", re.IGNORECASE)
 _SHOWN_CHARACTERS = 300
@@ -22,12 +23,16 @@ _NAMES = "utf8"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manners:
-    """How both sides keep in touch. `asker` is the name by which a lock there says who holds it."""
+    """How both sides keep in touch. `asker` is the name by which a lock there says who holds it.
+
+    An agent that hears nothing for `silence_seconds` is alone. It beats at least six times in that time, and every beat
+    is answered, so that no single lost packet ends anything.
+    """
 
     asker: str = "artifactctl"
     start_seconds: float = 60.0
     beat_seconds: float = BEAT_SECONDS
-    silence_seconds: float = 60.0
+    silence_seconds: float = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +78,7 @@ def greet(channel: Channel, machine: str, manners: Manners) -> tuple[Greeting, F
         pack = packing.pack(
             {
                 "asker": manners.asker,
-                "beat_seconds": manners.beat_seconds,
+                "beat_seconds": min(manners.beat_seconds, manners.silence_seconds / BEATS_IN_SILENCE),
                 "silence_seconds": manners.silence_seconds,
             }
         )

@@ -1,0 +1,154 @@
+"""The story's folder on another machine. This text is sent there and run by its Python (3.8 or newer); nothing of it is
+ever stored there.
+
+It makes a folder, does what lines of JSON on standard input ask for, and answers each with one. Whatever ends it (what
+it is told, the end of its input, a minute without a word, a signal), the processes it started are ended and the folder
+is removed first. Only a SIGKILL, or the end of the machine, leaves the folder behind.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from typing import Any
+
+SILENCE_SECONDS = 60.0
+REMOVAL_SECONDS = 20.0
+_ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+
+
+class Ended(Exception):
+    """Nobody is there any more, or a signal came."""
+
+
+class FarSide:
+    """The folder and the processes that read in it."""
+
+    def __init__(self, prefix: str, place: str | None) -> None:
+        self.folder = os.path.realpath(tempfile.mkdtemp(prefix=prefix, dir=place))
+        self._readers: list[subprocess.Popen[str]] = []
+        self._unread = b""
+
+    def serve(self) -> None:
+        """Do what is asked until it is `end`; Ended when nobody asks any more."""
+        self._answer({"folder": self.folder})
+        while True:
+            line = self._line()
+            if not line.strip():
+                continue  # only a sign of life
+            asked = json.loads(line)
+            if asked["do"] == "end":
+                return
+            self._answer(getattr(self, "do_" + asked["do"])(asked))
+
+    def do_unpack(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Put the files of a tar archive, whose bytes follow, into the folder."""
+        with tarfile.open(fileobj=io.BytesIO(self._bytes(asked["bytes"]))) as archive:
+            archive.extractall(self.folder)
+        return {}
+
+    def do_run(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Run a command to its end and return what it printed."""
+        done = subprocess.run(
+            asked["words"],
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "LC_ALL": "C"},
+            check=False,
+        )
+        return {"code": done.returncode, "said": done.stdout.decode("utf-8", "backslashreplace")}
+
+    def do_read(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Start a program that keeps a file open; return its process and the first line it printed."""
+        reader = subprocess.Popen(
+            [sys.executable, *asked["words"]],
+            cwd=self.folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            universal_newlines=True,
+        )
+        self._readers.append(reader)
+        return {"process": reader.pid, "said": reader.stdout.readline() if reader.stdout else ""}
+
+    def do_let_go(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """End those programs."""
+        while self._readers:
+            reader = self._readers.pop()
+            reader.terminate()
+            reader.communicate()
+        return {}
+
+    def remove(self) -> None:
+        """End what was started and remove the folder; an agent that still works in it may need a moment to notice."""
+        for number in _ENDING:
+            signal.signal(number, signal.SIG_IGN)
+        self.do_let_go({})
+        give_up = time.monotonic() + REMOVAL_SECONDS
+        while os.path.lexists(self.folder):
+            shutil.rmtree(self.folder, ignore_errors=time.monotonic() < give_up)  # noqa: TID251 - the story's own folder
+            time.sleep(0.05)
+
+    def farewell(self) -> None:
+        """Say that everything is gone."""
+        self._answer({"gone": self.folder})
+
+    def _line(self) -> bytes:
+        while b"\n" not in self._unread:
+            self._take()
+        line, _, self._unread = self._unread.partition(b"\n")
+        return line
+
+    def _bytes(self, count: int) -> bytes:
+        while len(self._unread) < count:
+            self._take()
+        taken, self._unread = self._unread[:count], self._unread[count:]
+        return taken
+
+    def _take(self) -> None:
+        ready, _, _ = select.select([0], [], [], SILENCE_SECONDS)
+        came = os.read(0, 1 << 20) if ready else b""
+        if not came:
+            raise Ended
+        self._unread += came
+
+    def _answer(self, answer: dict[str, Any]) -> None:
+        try:
+            os.write(1, json.dumps(answer).encode("ascii") + b"\n")
+        except OSError as error:
+            raise Ended from error
+
+
+def _stop(number: int, frame: Any) -> None:
+    raise Ended
+
+
+def main(prefix: str, place: str | None) -> None:
+    """Serve, and leave nothing."""
+    for number in _ENDING:
+        signal.signal(number, _stop)
+    try:
+        far = FarSide(prefix, place)
+    except OSError as error:
+        os.write(1, json.dumps({"problem": error.strerror}).encode("ascii") + b"\n")
+        return
+    try:
+        far.serve()
+    except Ended:
+        far.remove()
+        return
+    except BaseException:
+        far.remove()
+        raise
+    far.remove()
+    far.farewell()

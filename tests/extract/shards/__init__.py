@@ -1,0 +1,1 @@
+"""Shards of hidden states: written, read, torn, converted."""
