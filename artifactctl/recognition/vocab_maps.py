@@ -91,6 +91,12 @@ def _half_of(name: bytes) -> str | None:
 
 def sizes(read: Read, files: list[tuple[bytes, int]]) -> tuple[int, int]:
     """Return (draft vocabulary, target vocabulary) of a whole map; BrokenMap when it contradicts itself."""
+    offsets, is_used = tensors(read, files)
+    return len(offsets), len(is_used)
+
+
+def tensors(read: Read, files: list[tuple[bytes, int]]) -> tuple[list[int], list[bool]]:
+    """Return d2t and t2d of the map in the files; BrokenMap when there is none, or when they contradict each other."""
     halves: dict[str, _Half] = {}
     for relative, size_bytes in files:
         halves |= _halves(read, relative, size_bytes)
@@ -99,11 +105,11 @@ def sizes(read: Read, files: list[tuple[bytes, int]]) -> tuple[int, int]:
     t2d, d2t = halves["t2d"], halves["d2t"]
     if t2d.element != "bool" or d2t.element != "int64":
         raise BrokenMap(f"t2d is {t2d.element} and d2t is {d2t.element}; they should be bool and int64")
-    offsets = memoryview(d2t.raw).cast("q")
+    offsets = list(memoryview(d2t.raw).cast("q"))
     targets = [draft_id + offset for draft_id, offset in enumerate(offsets)]
     if targets != [target_id for target_id, is_used in enumerate(t2d.raw) if is_used]:
         raise BrokenMap("t2d and d2t name different tokens")
-    return d2t.length, t2d.length
+    return offsets, [bool(is_used) for is_used in t2d.raw]
 
 
 def _halves(read: Read, relative: bytes, size_bytes: int) -> dict[str, _Half]:

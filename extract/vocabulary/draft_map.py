@@ -6,11 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count, islice
 
+from artifactctl.api.vocab_maps import BrokenMap
 from artifactctl.domain.errors import UsageError
-
-
-class BrokenMap(ValueError):
-    """The two tensors are no map, or contradict each other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,25 +1,21 @@
 """Maps as files: `t2d.pt` and `d2t.pt` as the serving engines read them; the other packagings are read as well.
 
-Others: `vocab_mapping*.pt` with both tensors (SpecForge), `t2d*.npy` and `d2t*.npy` (speculators). Torch files are read
-without running anything that stands in them.
+Others: `vocab_mapping*.pt` with both tensors (SpecForge), `t2d*.npy` and `d2t*.npy` (speculators). Reading needs
+no torch, and runs nothing that stands in the files.
 """
 
 import json
-import pickle
-import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from artifactctl.api.vocab_maps import BrokenMap, map_files, read_vocab_map
 from artifactctl.domain.errors import UsageError
 from extract.publishing import listed_names, sync_file
 from extract.requirements import need
-from extract.vocabulary.draft_map import BrokenMap, DraftMap
+from extract.vocabulary.draft_map import DraftMap
 
 T2D, D2T, ABOUT = "t2d.pt", "d2t.pt", "vocab_map.json"
 MEMBERS = (T2D, D2T, ABOUT)
-_BOTH = re.compile(r"vocab_mapping.*\.pt")
-_HALF = re.compile(r"(t2d|d2t)(?:-\d+)?\.(pt|npy)")
 
 
 def write_map(folder: Path, draft_map: DraftMap, about: dict[str, Any]) -> None:
@@ -40,42 +36,11 @@ def write_map(folder: Path, draft_map: DraftMap, about: dict[str, Any]) -> None:
 
 def read_map(place: Path) -> DraftMap:
     """Return the map in a folder or file; UsageError when there is none, or when its halves contradict each other."""
+    files = [place / name for name in map_files(listed_names(place))] if place.is_dir() else [place]
     try:
-        tensors = _tensors(place)
-        if tensors.keys() < {"t2d", "d2t"}:
-            raise BrokenMap(f"it has only {', '.join(sorted(tensors)) or 'neither t2d nor d2t'}")
-        return DraftMap.of_tensors(tensors["d2t"], tensors["t2d"])
-    except (BrokenMap, pickle.UnpicklingError, RuntimeError, EOFError, ValueError) as error:
+        d2t, t2d = read_vocab_map(files)
+        return DraftMap.of_tensors(d2t, t2d)
+    except BrokenMap as error:
         raise UsageError(
             f"{place} is no vocabulary map: {error}", remedy="give a folder with t2d.pt and d2t.pt"
         ) from error
-
-
-def _tensors(place: Path) -> dict[str, Sequence[int]]:
-    names = listed_names(place) if place.is_dir() else [place.name]
-    folder = place if place.is_dir() else place.parent
-    both = [name for name in names if _BOTH.fullmatch(name)]
-    halves = {match[1]: name for name in names if (match := _HALF.fullmatch(name))}
-    if len(halves) < 2 and both:
-        content = _load(folder / both[0])
-        if not isinstance(content, dict):
-            raise BrokenMap(f"{both[0]} holds no `t2d` and `d2t`")
-        return {key: _flat(key, content[key]) for key in ("t2d", "d2t") if key in content}
-    return {half: _flat(half, _load(folder / name)) for half, name in halves.items()}
-
-
-def _load(path: Path) -> Any:
-    if path.suffix == ".npy":
-        return need("numpy", purpose="reading a map in .npy files").load(path, allow_pickle=False)
-    torch = need("torch", purpose="reading a map in .pt files")
-    return torch.load(path, map_location="cpu", weights_only=True)
-
-
-def _flat(half: str, tensor: Any) -> Sequence[int]:
-    shape, element = getattr(tensor, "shape", ()), str(getattr(tensor, "dtype", "")).removeprefix("torch.")
-    if len(shape) != 1 or element != {"t2d": "bool", "d2t": "int64"}[half]:
-        raise BrokenMap(
-            f"{half} is {element or type(tensor).__name__} {tuple(shape)}, not bool or int64 in one dimension"
-        )
-    values: Sequence[int] = tensor.tolist()
-    return values

@@ -55,6 +55,13 @@ def test_the_installed_program_runs_from_another_folder(installed: Path, tmp_pat
         assert (done.returncode, done.stdout, done.stderr) == (0, "artifactctl 0.1.0\n", "")
 
 
+def test_the_installed_program_finds_its_stages(installed: Path, tmp_path: Path) -> None:
+    done = _run_installed(installed, ["artifactctl"], ["extract", "merge", "--help"], cwd=tmp_path)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Usage: artifactctl extract merge [OPTIONS] SOURCE...")
+
+
 @pytest.mark.parametrize("folder", ["policies", "migrations"])
 def test_the_installed_code_finds_its_own_data(installed: Path, tmp_path: Path, folder: str) -> None:
     code = f"from artifactctl.shipped import shipped_dir; print(shipped_dir({folder!r}))"
