@@ -29,7 +29,13 @@ class Size(click.ParamType):  # type: ignore[type-arg]  # generic for type check
 
 @click.command("convert", cls=Stage)
 @click.argument("artifact", metavar="NAME")
-@click.option("--to", "layout", type=click.Choice([each.value for each in DumpLayout]), required=True)
+@click.option(
+    "--to",
+    "layout",
+    type=click.Choice([each.value for each in DumpLayout]),
+    required=True,
+    help="The layout to write: ours, or the one that SpecForge or speculators reads.",
+)
 @click.option("--out", type=click.Path(path_type=Path), required=True, metavar="DIR", help="The folder to make.")
 @click.option("--codec", type=click.Choice(["none", "planes"]), default="none", help="How packed states are coded.")
 @click.option("--shard-size", type=Size(), default="4GiB", help="How large packed shards become (default: 4GiB).")

@@ -3,7 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -114,8 +114,10 @@ def _convert(
     copied = _copied_before(wanted, plan)
     if copied is None:
         room = _reserved(session, wanted, source, dump)
+        # A shard's room is allocated before its first byte: a small dump asks for no more than all of it takes.
+        fitting = replace(wanted, shard_bytes=min(wanted.shard_bytes, room.reserved_bytes))
         try:
-            copied = _copy(session, wanted, plan, dump, room, progress)
+            copied = _copy(session, fitting, plan, dump, room, progress)
         finally:
             session.release(room)
     sealed = session.seal(building, tokens=copied.tokens, records=copied.records)

@@ -87,18 +87,17 @@ def share_statements() -> None:
     SQLAlchemy keeps compiled statements by engine and dialect object. The dialects of two engines on SQLite are alike;
     those of PostgreSQL learn about their server when they connect, and are left alone.
     """
+    from sqlalchemy import Connection, event
     from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite as Dialect
     from sqlalchemy.engine import Engine
 
     compiled: dict[object, object] = {}
-    begin = Engine.__init__
 
-    def begin_with_them(self: Engine, *positional: Any, **named: Any) -> None:
-        begin(self, *positional, **named)
-        if isinstance(self.dialect, Dialect):
-            self._compiled_cache = cast(Any, compiled)
+    @event.listens_for(Engine, "engine_connect")
+    def give_them(connection: Connection) -> None:
+        if isinstance(connection.dialect, Dialect):
+            connection.execution_options(compiled_cache=compiled)
 
-    Engine.__init__ = begin_with_them  # type: ignore[method-assign]
     Dialect.__eq__ = lambda self, other: type(self) is type(other)  # type: ignore[method-assign]
     Dialect.__hash__ = lambda self: hash(type(self))  # type: ignore[method-assign]
 

@@ -166,8 +166,9 @@ class Machine:
     def kill_sshd(self) -> None:
         """Kill sshd and every connection's own process; what those have started goes on."""
         for process in self._processes():
-            if process.name().startswith("sshd"):  # newer ones call a connection's own sshd-session
-                process.kill()
+            with suppress(psutil.NoSuchProcess):  # a connection's own ends with the one before it
+                if process.name().startswith("sshd"):  # newer ones call a connection's own sshd-session
+                    process.kill()
 
     def freeze(self) -> None:
         """Stop every process of the machine where it is; the kernel still acknowledges what is sent."""

@@ -84,7 +84,7 @@ def test_nobody_locks_themselves_out(team):
 
 REFUSALS = {
     "release a hold": ("release", ("hold", "release", "hs-new", "--reason", "over")),
-    "make another machine known": ("administer", ("host", "add", "gpu1", "ssh://nobody.invalid")),
+    "make another machine known, or forget one": ("administer", ("host", "add", "gpu1", "ssh://nobody.invalid")),
     "add, attest or forget a root": ("administer", ("root", "forget", "scratch", "--yes")),
     "put a backup in the catalog's place, or move it": ("administer", ("catalog", "copy", "elsewhere.db", "--yes")),
     "grant or revoke a role": ("administer", ("role", "grant", "purge", "bob")),

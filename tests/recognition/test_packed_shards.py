@@ -10,7 +10,6 @@ from artifactctl.recognition.contents import inspect
 from artifactctl.recognition.packed_shards import checksums_of
 from artifactctl.recognition.safetensors_header import read_header
 from artifactctl.recognition.sightings import Layout
-from extract.shards.packing import PackedWriter
 from tests.extract.shards import made
 from tests.recognition.walking import look, reader
 
@@ -38,7 +37,7 @@ def test_a_finished_dump_is_recognised_by_its_manifest_and_an_unfinished_one_by_
 ) -> None:
     written(tmp_path / "done", codec)
     (tmp_path / "begun").mkdir()
-    begun = PackedWriter(tmp_path / "begun", made.plan(codec))
+    begun = made.writer(tmp_path / "begun", made.plan(codec))
     begun.append(made.record(0, 5))
     begun.flush()
     begun.append(made.record(1, 7))

@@ -52,6 +52,11 @@ def plan(codec: Codec = Codec.NONE, form: StatesForm = FORM, **facts: str) -> Sh
     return ShardPlan(form=form, fingerprint=fingerprint, codec=codec)
 
 
+def writer(folder: Path, planned: ShardPlan, *, prefix: str = "shard") -> PackedWriter:
+    """Return a writer of shards of 16 MiB: their room is allocated, and tests write into memory."""
+    return PackedWriter(folder, planned, shard_bytes=16 * 2**20, prefix=prefix)
+
+
 def packed(
     folder: Path,
     made: list[StateRecord],

@@ -14,7 +14,7 @@ import pytest
 from artifactctl.api.formats import Codec
 from artifactctl.domain.errors import Busy
 from extract.shards import open_shard
-from extract.shards.packing import PackedDump, PackedWriter
+from extract.shards.packing import PackedDump
 from tests.bench.sandbox import CHECKOUT
 from tests.extract.shards import made, writing_child
 
@@ -74,9 +74,9 @@ def test_what_a_killed_run_left_aside_is_nobodys_and_a_living_runs_is_its_own(tm
         until(lambda: psutil.Process(process.pid).status() == psutil.STATUS_STOPPED)
         if list(tmp_path.glob("*.partial")):  # else it was between two shards when it stopped
             with pytest.raises(Busy):
-                PackedWriter(tmp_path, made.plan()).append(made.record(9999, writing_child.TOKENS))
+                made.writer(tmp_path, made.plan()).append(made.record(9999, writing_child.TOKENS))
         process.kill()
-    after = PackedWriter(tmp_path, made.plan())
+    after = made.writer(tmp_path, made.plan())
     after.append(made.record(9999, writing_child.TOKENS))
     after.flush()
 

@@ -75,7 +75,7 @@ def test_packed_to_theirs_and_back_is_exact(
 
     rewritten(PackedDump(packed), writer(new_folder(tmp_path / "theirs"), form))
     theirs = opened(tmp_path / "theirs")
-    again = PackedWriter(new_folder(tmp_path / "again"), made.plan(codec, theirs.form))
+    again = made.writer(new_folder(tmp_path / "again"), made.plan(codec, theirs.form))
     counted = rewritten(theirs, again)
 
     assert counted == (4, 323, 0)
@@ -86,7 +86,7 @@ def test_their_specforge_dump_through_packed_is_the_same_tensors(tmp_path: Path)
     hidden_states.specforge_dump(tmp_path / "theirs", lengths=(4, 6, 9), group=2)
     theirs = opened(tmp_path / "theirs")
 
-    rewritten(theirs, PackedWriter(new_folder(tmp_path / "packed"), made.plan(form=theirs.form)))
+    rewritten(theirs, made.writer(new_folder(tmp_path / "packed"), made.plan(form=theirs.form)))
     rewritten(opened(tmp_path / "packed"), SpecForgeWriter(new_folder(tmp_path / "back"), theirs.form))
 
     for number in range(3):
@@ -101,7 +101,7 @@ def test_their_speculators_dump_through_packed_is_the_same_tensors(tmp_path: Pat
     hidden_states.speculators_dump(tmp_path / "theirs")
     theirs = opened(tmp_path / "theirs")
 
-    rewritten(theirs, PackedWriter(new_folder(tmp_path / "packed"), made.plan(form=theirs.form)))
+    rewritten(theirs, made.writer(new_folder(tmp_path / "packed"), made.plan(form=theirs.form)))
     rewritten(opened(tmp_path / "packed"), SpeculatorsWriter(new_folder(tmp_path / "back"), theirs.form))
 
     for number in range(3):
@@ -259,7 +259,7 @@ def test_broken_records_are_left_out_and_listed_and_the_rest_is_written(tmp_path
     hidden_states.specforge_dump(tmp_path / "theirs", lengths=(4, 6, 9))
     (tmp_path / "theirs" / "rows_0-2000" / "data_1.ckpt").write_bytes(b"torn")
     theirs = opened(tmp_path / "theirs")
-    writer = PackedWriter(new_folder(tmp_path / "packed"), made.plan(form=theirs.form))
+    writer = made.writer(new_folder(tmp_path / "packed"), made.plan(form=theirs.form))
 
     assert rewritten(theirs, writer) == (2, 13, 1)
     packed = PackedDump(tmp_path / "packed")

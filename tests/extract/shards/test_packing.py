@@ -151,7 +151,7 @@ def test_shards_stay_below_their_size_and_a_larger_record_gets_one_of_its_own(tm
 
 
 def test_the_manifest_says_what_the_run_was_made_of_and_what_is_missing(tmp_path: Path) -> None:
-    writer = PackedWriter(tmp_path, made.plan())
+    writer = made.writer(tmp_path, made.plan())
     good, bad = made.record(0, 5), made.record(1, 5)
     bad.states[3, 2] = 0x7FC0
     writer.append(good)
@@ -169,7 +169,7 @@ def test_the_manifest_says_what_the_run_was_made_of_and_what_is_missing(tmp_path
 
 @pytest.mark.parametrize("pattern", [0x7F80, 0xFF80, 0x7F81, 0xFFFF])
 def test_a_record_with_an_infinity_or_nan_is_rejected(tmp_path: Path, pattern: int) -> None:
-    writer = PackedWriter(tmp_path, made.plan())
+    writer = made.writer(tmp_path, made.plan())
     bad = made.record(0, 5)
     bad.states[4, -1] = pattern
 
@@ -199,7 +199,7 @@ def unfit(**changes: object) -> StateRecord:
 )
 def test_an_unfit_record_is_rejected_with_the_reason(tmp_path: Path, broken: StateRecord, reason: str) -> None:
     with pytest.raises(RejectedRecord, match=reason):
-        PackedWriter(tmp_path, made.plan()).append(broken)
+        made.writer(tmp_path, made.plan()).append(broken)
 
     assert list(tmp_path.iterdir()) == []
 
@@ -230,25 +230,25 @@ def test_the_next_run_goes_on_after_the_last_whole_shard(tmp_path: Path, codec: 
 
 
 def test_a_run_of_another_fingerprint_is_refused_with_the_difference(tmp_path: Path) -> None:
-    first = PackedWriter(tmp_path, made.plan())
+    first = made.writer(tmp_path, made.plan())
     first.append(made.record(0, 5))
     first.flush()
 
     with pytest.raises(Refused, match="model other here, tiny there"):
-        PackedWriter(tmp_path, made.plan(model="other"))
+        made.writer(tmp_path, made.plan(model="other"))
     with pytest.raises(Refused, match="states"):
-        PackedWriter(tmp_path, made.plan(form=StatesForm(hidden_size=8, captured=3, final_state=FinalState.POST)))
+        made.writer(tmp_path, made.plan(form=StatesForm(hidden_size=8, captured=3, final_state=FinalState.POST)))
 
 
 def test_a_complete_dump_is_not_written_to_again(tmp_path: Path) -> None:
     made.packed(tmp_path, made.records())
 
     with pytest.raises(Refused, match="is complete"):
-        PackedWriter(tmp_path, made.plan())
+        made.writer(tmp_path, made.plan())
 
 
 def test_a_dump_without_a_manifest_is_unfinished(tmp_path: Path) -> None:
-    writer = PackedWriter(tmp_path, made.plan())
+    writer = made.writer(tmp_path, made.plan())
     writer.append(made.record(0, 5))
     writer.flush()
 
@@ -257,7 +257,7 @@ def test_a_dump_without_a_manifest_is_unfinished(tmp_path: Path) -> None:
 
 
 def test_two_writers_never_share_a_shard(tmp_path: Path) -> None:
-    first, second = (PackedWriter(tmp_path, made.plan()) for _ in range(2))
+    first, second = (made.writer(tmp_path, made.plan()) for _ in range(2))
     first.append(made.record(0, 5))
 
     with pytest.raises(Busy, match="another program is writing"):
@@ -265,7 +265,7 @@ def test_two_writers_never_share_a_shard(tmp_path: Path) -> None:
 
 
 def test_writers_of_different_prefixes_share_a_folder_and_one_manifest(tmp_path: Path) -> None:
-    writers = [PackedWriter(tmp_path, made.plan(), prefix=f"worker-{number}") for number in range(2)]
+    writers = [made.writer(tmp_path, made.plan(), prefix=f"worker-{number}") for number in range(2)]
     for index in range(4):
         writers[index % 2].append(made.record(index, 5))
     for writer in writers:
@@ -280,10 +280,10 @@ def test_writers_of_different_prefixes_share_a_folder_and_one_manifest(tmp_path:
 
 
 def test_a_writer_that_lost_records_never_writes_a_manifest(tmp_path: Path) -> None:
-    abandoned = PackedWriter(tmp_path, made.plan())
+    abandoned = made.writer(tmp_path, made.plan())
     abandoned.append(made.record(0, 5))
     abandoned.abandon()
-    failed = PackedWriter(tmp_path, made.plan())
+    failed = made.writer(tmp_path, made.plan())
     failed.append(made.record(0, 5))
     os.mkdir(tmp_path / "shard-00000.safetensors")  # in the way when it gets its name
     with pytest.raises(UsageError, match="appeared meanwhile"):
