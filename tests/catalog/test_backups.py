@@ -27,6 +27,7 @@ ACTING = Acting(actor="ada@here", host="here", now=NOON)
 
 WRITER = """
     import sys
+    import time
     from datetime import UTC, datetime
     from artifactctl import audit
     from artifactctl.catalog import open_catalog
@@ -41,6 +42,7 @@ WRITER = """
             entry = AuditEntry(at=now, actor="writer", host="here", action=AuditAction.RUN_RECORD, reason=str(number))
             audit.append(writing.connection, entry)
         number += 3
+        time.sleep(0.005)  # a writer that never rests could keep the others out by luck alone
         if number == 30:
             print("writing", flush=True)
 """
