@@ -65,6 +65,7 @@ def test_what_a_hard_link_outside_keeps_is_not_promised(
     name = site.superseded("old", rows=BIG)
     for shard in (site.root / "old").iterdir():
         (site.outside / shard.name).hardlink_to(shard)
+    site.done("supersede", name, "--by", f"{name}-new")  # a link moves the ctimes, as a forged write would
     kept = picture(site.outside)
     plan = site.done("reclaim", name, "--dry-run", "--json").json()
     assert plan["expected_freed_bytes"] <= 8192  # the folder itself

@@ -7,7 +7,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,8 @@ from click.testing import CliRunner, Result
 
 from artifactctl.cli.main import program
 from artifactctl.cli.surroundings import Surroundings
+from artifactctl.domain.artifacts import Root
+from artifactctl.domain.observation import Observation
 from artifactctl.hosts.local import LocalHost
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.clients import from_table
@@ -35,6 +37,17 @@ A_DAY = timedelta(days=1, minutes=1)
 SAID = ("--reason", "test", "--waive", "recoverable")
 
 
+class HostAtThatTime(LocalHost):
+    """This machine with the clock of a test: a purge waits until the machine's own clock has passed the time, too."""
+
+    def __init__(self, clock: FixedClock) -> None:
+        super().__init__()
+        self._clock = clock
+
+    def observe_quarantined(self, root: Root, operation: str) -> Observation:
+        return replace(super().observe_quarantined(root, operation), host_time=self._clock.now())
+
+
 @dataclass
 class Lab:
     """Two machines with one volume: this one sees it at `here`, the other one at `there`."""
@@ -44,13 +57,14 @@ class Lab:
     there: Path
     other: OtherMachine
     clock: FixedClock = field(default_factory=FixedClock)
+    machine_clock: FixedClock | None = None
     reach: Callable[[str], Host] | None = None
     patience_seconds: float | None = None
 
     def run(self, *words: str | Path) -> Result:
         surroundings = Surroundings(
             clock=self.clock,
-            make_host=lambda _: LocalHost(),
+            make_host=lambda _: HostAtThatTime(self.clock if self.machine_clock is None else self.machine_clock),
             other_host=self.reach,
             other_host_seconds=self.patience_seconds,
             environment={"HOME": str(self.folder), "XDG_CONFIG_HOME": str(self.folder / "config")},
@@ -216,7 +230,10 @@ def test_it_is_set_aside_and_purged_when_all_are_clear_a_day_later(lab: Lab) -> 
     assert early["outcome"] == "refused"
     assert evidence_of(early)["facts"] == [["purge", "too early"]]
 
+    lab.machine_clock = FixedClock(lab.clock.now())
     lab.clock.advance(A_DAY)
+    assert evidence_of(lab.purge())["facts"] == [["purge", "too early"]]  # a day by the clock of who asks alone
+    lab.machine_clock = None
     quarantined = next((lab.here / "data" / ".artifactctl" / "quarantine").glob("*/content*"))
     there = lab.there / quarantined.relative_to(lab.here)
     with lab.other.holding("descriptor", there / "shard-0"):  # a job that came back during the grace
