@@ -73,6 +73,11 @@ class FarFolder:
         self._over.set()
         answer = self._ask({"do": "end"})
         while answer.get("gone") != self.path:  # where an interruption came first, its question's answer comes before
+            if answer.get("stays") == self.path:
+                raise HostFailure(
+                    f"the story's folder {self.path} stays on {self._name}: {answer['mounted']} is a mount point",
+                    remedy=f"unmount that there, and remove {self.path}",
+                )
             answer = self._answer()
 
     def _send(self, archive: io.BytesIO) -> None:

@@ -89,19 +89,26 @@ class FarSide:
             reader.communicate()
         return {}
 
-    def remove(self) -> None:
-        """End what was started and remove the folder; an agent that still works in it may need a moment to notice."""
+    def remove(self) -> str:
+        """End what was started and remove the folder; an agent that still works in it may need a moment to notice.
+
+        Returns where something is mounted in it, "" where nothing is: what lies there is not the story's, and then all
+        of the folder stays.
+        """
         for number in _ENDING:
             signal.signal(number, signal.SIG_IGN)
         self.do_let_go({})
         give_up = time.monotonic() + REMOVAL_SECONDS
         while os.path.lexists(self.folder):
+            mounted = mounted_in(self.folder)
+            if mounted:
+                return mounted
             shutil.rmtree(self.folder, ignore_errors=time.monotonic() < give_up)  # noqa: TID251 - the story's own folder
             time.sleep(0.05)
 
-    def farewell(self) -> None:
-        """Say that everything is gone."""
-        self._answer({"gone": self.folder})
+    def farewell(self, mounted: str) -> None:
+        """Say that everything is gone, or what keeps it."""
+        self._answer({"stays": self.folder, "mounted": mounted} if mounted else {"gone": self.folder})
 
     def _line(self) -> bytes:
         while b"\n" not in self._unread:
@@ -129,6 +136,14 @@ class FarSide:
             raise Ended from error
 
 
+def mounted_in(folder: str) -> str:
+    """Return a place at or below the folder where something is mounted, "" where nothing is."""
+    with open("/proc/self/mountinfo", "rb") as lines:
+        points = [line.split()[4].decode("unicode_escape").encode("latin-1") for line in lines]
+    top = os.fsencode(folder)
+    return next((os.fsdecode(point) for point in points if point == top or point.startswith(top + b"/")), "")
+
+
 def _stop(number: int, frame: Any) -> None:
     raise Ended
 
@@ -150,5 +165,4 @@ def main(prefix: str, place: str | None) -> None:
     except BaseException:
         far.remove()
         raise
-    far.remove()
-    far.farewell()
+    far.farewell(far.remove())

@@ -81,6 +81,26 @@ def test_interrupted_or_killed_it_leaves_nothing_on_the_other_machine(cli, alpha
     assert gone(alpha) == []
 
 
+def test_what_somebody_mounted_into_the_folder_there_is_not_removed_with_it(cli, alpha):
+    alpha.inside("mkdir", f"{DATA}/others")
+    alpha.inside("sh", "-c", f"echo precious >{DATA}/others/file")
+    process = cli.start("demo", "--host", "alpha", "--dir", DATA)
+    for line in process.stdout:
+        if IN_THE_MIDDLE in line:
+            break
+    (folder,) = alpha.inside("sh", "-c", f"echo {DATA}/artifactctl-demo-*").split()
+    alpha.inside("mkdir", f"{folder}/theirs")
+    alpha.inside("mount", "--bind", f"{DATA}/others", f"{folder}/theirs")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+
+    deadline = time.monotonic() + 30
+    while alpha.running("far_side") and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert alpha.inside("cat", f"{DATA}/others/file") == "precious\n"
+    assert alpha.inside("cat", f"{folder}/theirs/file") == "precious\n"
+
+
 def test_words_that_mean_no_place_are_clear_errors(cli, alpha):
     nobody = cli("demo", "--host", "beta")
     nowhere = cli("demo", "--host", "alpha", "--dir", "/nowhere")
