@@ -105,6 +105,7 @@ class FarSide:
                 return mounted
             shutil.rmtree(self.folder, ignore_errors=time.monotonic() < give_up)  # noqa: TID251 - the story's own folder
             time.sleep(0.05)
+        return ""
 
     def farewell(self, mounted: str) -> None:
         """Say that everything is gone, or what keeps it."""
