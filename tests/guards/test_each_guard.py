@@ -79,6 +79,7 @@ SECOND = timedelta(seconds=1)
 LONG_AGO = NOON - timedelta(days=30)
 OLD_COPY = a_verified_copy(verified_at=LONG_AGO)
 BY_DIGESTS = {"replica": a_replica(verified_level=VerifyLevel.DIGESTS, verified_fingerprint=FINGERPRINT)}
+BY_HEADERS = {"replica": a_replica(verified_level=VerifyLevel.HEADERS, verified_fingerprint=FINGERPRINT)}
 UNREAD = {"root_untold": Untold(reason="the account nobody may not look", remedy="use sudo"), "lineage_trusted": False}
 SUPERSEDED = {"successor": replace(NEXT, since=NOON - timedelta(hours=2))}
 TOUCHED = {"tree": a_tree(changed_at=NOON - timedelta(hours=1), written_at=LONG_AGO)}
@@ -324,6 +325,14 @@ CASES: list[tuple[str, str, dict[str, Any], dict[str, Any], Verdict]] = [
         B,
     ),
     ("recoverable", "the same, and this one holds the digests", {**BY_DIGESTS, "other_copies": (OLD_COPY,)}, {}, C),
+    ("recoverable", "the same, but only its headers were read", {**BY_HEADERS, "other_copies": (OLD_COPY,)}, {}, B),
+    (
+        "recoverable",
+        "touched since it was superseded, hashed before, and only its headers were read since",
+        {**ALONE, **SUPERSEDED, **BY_HEADERS, "hashed_first": NOON - timedelta(hours=3)},
+        TOUCHED,
+        B,
+    ),
     ("recoverable", "an archive of exactly this", {**ALONE, "archives": (ARCHIVE,)}, {}, C),
     ("recoverable", "an archive of something else", {**ALONE, "archives": (OTHER_ARCHIVE,)}, {}, B),
     ("unprotected", "to be archived", {**ALONE, **TO_BE_ARCHIVED}, {}, B),

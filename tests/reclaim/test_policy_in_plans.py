@@ -153,6 +153,22 @@ def test_what_a_rule_offers_and_a_protect_keeps_is_shown_with_its_reason(ground:
     assert refusals(plan) == {"states-1": {"unprotected"}}
 
 
+@pytest.mark.parametrize("asked_for_by_the_protect_alone", [{"rebuildable": True}, {"superseded": False}])
+def test_what_only_a_protect_asks_for_is_read_for_what_a_rule_offers(
+    ground: Ground, asked_for_by_the_protect_alone: dict[str, Any]
+) -> None:
+    dumps(ground, "states-1", "states-2", "states-3")
+    protect = Protect(
+        name="kept", reason="These are compared", match=Matcher(names=("states-1",), **asked_for_by_the_protect_alone)
+    )
+    ground.policy = replace(DEFAULT, rules=(LAST_ONE,), protects=(protect,))
+
+    plan = ground.plan()
+
+    assert [step.name for step in plan.steps] == ["states-2"]
+    assert refusals(plan) == {"states-1": {"unprotected"}}
+
+
 def test_the_last_of_a_group_stays_even_if_a_later_one_went_after_the_plan_was_made(ground: Ground) -> None:
     dumps(ground, "states-1", "states-2", "states-3")
     ground.policy = replace(DEFAULT, rules=(LAST_ONE,))

@@ -25,14 +25,14 @@ def superseded(ground: Ground) -> Ground:
     return ground
 
 
-def hash_all(ground: Ground, name: str) -> None:
-    """Let the catalog say that all of it was read just now and has the digests on record."""
+def hash_all(ground: Ground, name: str, *, level: VerifyLevel = VerifyLevel.DIGESTS, ok: bool = True) -> None:
+    """Let the catalog say that all of it was read just now and has the digests on record, or what else came of it."""
     replica = ground.replica(name)
     place = ManagedPath(root=ROOT_PATH, relative=replica.relative)
     seen = ground.machine.observe(ground.root, place, catalog_id=ground.catalog.lineage_id, catalog_epoch=1)
     assert seen.tree is not None
     with ground.catalog.writing("ada@node-1", ground.now()) as writing:
-        writing.set_verified(replica.replica_id, VerifyLevel.DIGESTS, seen.tree.fingerprint, ok=True)
+        writing.set_verified(replica.replica_id, level, seen.tree.fingerprint, ok=ok)
 
 
 def synchronise(ground: Ground) -> None:
@@ -93,6 +93,25 @@ def test_digests_that_were_taken_only_afterwards_say_nothing(ground: Ground) -> 
 
     assert "--level digests" not in reason
     assert "`artifactctl supersede old --by new`" in reason
+
+
+@pytest.mark.parametrize(
+    ("level", "ok"), [(VerifyLevel.MEMBERS, True), (VerifyLevel.HEADERS, True), (VerifyLevel.DIGESTS, False)]
+)
+def test_a_verification_of_before_that_was_not_by_digests_or_failed_says_nothing(
+    ground: Ground, level: VerifyLevel, ok: bool
+) -> None:
+    for name in ("old", "new"):
+        ground.artifact(name, kind=ArtifactKind.RESPONSE_SET)
+    hash_all(ground, "old", level=level, ok=ok)
+    ground.verify("new")
+    ground.supersede("old", "new")
+    ground.machine.clock.advance(DAY)
+    synchronise(ground)
+    ground.machine.clock.advance(DAY)
+    hash_all(ground, "old")
+
+    assert "touched at" in why_not(ground.plan("old"))
 
 
 def test_digests_of_members_that_were_replaced_since_say_nothing(superseded: Ground) -> None:
