@@ -50,3 +50,56 @@ def test_a_filesystem_that_may_not_answer_keeps_everything_until_it_is_unmounted
     said = " ".join((kept.stdout + kept.stderr).split())
     assert "is mounted here and was not searched; unmount it meanwhile" in said
     assert unmounted.code == 0
+
+
+def test_a_link_through_a_second_path_of_the_root_keeps_what_it_leads_to(site: Site) -> None:
+    name = site.superseded("old")
+    alias = site.outside / "alias"
+
+    with bound(site.root, alias):
+        (site.root / "best").symlink_to(alias / "old")
+        kept = site("reclaim", name, "--dry-run")
+
+    assert kept.code == 4
+    assert f"the link {site.root}/best points to it" in kept.stdout + kept.stderr
+
+
+def test_so_does_one_through_a_second_path_below_the_root_itself(site: Site) -> None:
+    (site.root / "data").mkdir()
+    name = site.superseded("data/old")
+
+    with bound(site.root / "data", site.root / "alias"):
+        (site.root / "best").symlink_to("alias/old")
+        kept = site("reclaim", name, "--dry-run")
+        (site.root / "best").unlink()
+        free = site("reclaim", name, "--dry-run")
+
+    assert kept.code == 4
+    assert f"the link {site.root}/best points to it" in kept.stdout + kept.stderr
+    assert free.code == 0
+
+
+def test_its_own_links_seen_at_a_second_path_keep_nothing(site: Site) -> None:
+    (site.root / "data" / "old").mkdir(parents=True)
+    (site.root / "data" / "old" / "latest").symlink_to("shard-00001.safetensors")
+    name = site.superseded("data/old")
+
+    with bound(site.root / "data", site.root / "alias"):
+        gone = site.set_aside(name)
+
+    assert gone["outcome"] == "quarantined"
+
+
+def test_a_link_that_was_made_through_a_second_path_during_the_grace_stops_the_purge(site: Site) -> None:
+    name = site.superseded("old")
+    site.set_aside(name)
+    alias = site.outside / "alias"
+
+    with bound(site.root, alias):
+        (site.root / "best").symlink_to(alias / "old")
+        kept = site("quarantine", "purge", name, "--yes")
+    (site.root / "best").unlink()
+
+    assert kept.code == 4
+    assert "best" in kept.stdout + kept.stderr
+    site.done("quarantine", "purge", name, "--yes")

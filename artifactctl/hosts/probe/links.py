@@ -2,6 +2,9 @@
 
 What is mounted below a root is searched as well: a link there can lead anywhere. A filesystem that may never answer (a
 network or FUSE one) is not, and is a problem; one that shows the kernel's own state holds nothing that anybody keeps.
+
+A bind mount shows a folder at a second path, which neither the text of a link nor its resolution gives away. So places
+are compared by their path within the filesystem as well, as the mount table tells it: also where nothing is any more.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Sequence, Tu
 
 from artifactctl.hosts.probe import folders, mounts, places
 from artifactctl.hosts.probe.folders import FolderStack, MountCrossed
-from artifactctl.hosts.probe.mounts import join, lies_at_or_below
+from artifactctl.hosts.probe.mounts import Spot, join, lies_at_or_below
 from artifactctl.hosts.probe.walking import describe
 
 Wire = Dict[str, Any]
@@ -25,10 +28,17 @@ class _Names(NamedTuple):
 
 
 class _Target(NamedTuple):
-    """A target as given, and all absolute paths that mean it."""
+    """A target as given, all absolute paths that mean it, and where that is in its filesystem."""
 
     given: bytes
     names: Tuple[bytes, ...]
+    spots: Tuple[Spot, ...]
+
+    def holds(self, path: bytes, spot: Spot) -> bool:
+        """Whether the path, or what it is another path for, is the target or lies below it."""
+        return any(lies_at_or_below(path, name) for name in self.names) or any(
+            spot.device == own.device and lies_at_or_below(spot.path, own.path) for own in self.spots
+        )
 
 
 class ReferrerLook:
@@ -36,8 +46,9 @@ class ReferrerLook:
 
     def __init__(self, roots: Iterable[bytes], targets: Iterable[bytes]) -> None:
         self._roots = [os.path.realpath(root) for root in roots]
-        self._targets = [_Target(given, _names_of(given)) for given in targets]
-        self._remote = [mount.point for mount in mounts.read() if mount.is_remote]
+        self._table = mounts.read()
+        self._targets = [self._target(given) for given in targets]
+        self._remote = [mount.point for mount in self._table if mount.is_remote]
         self._mounted: List[bytes] = []
         self.found: List[Wire] = []
         self.problems: List[str] = []
@@ -129,14 +140,20 @@ class ReferrerLook:
         places = {lexical}
         if not any(lies_at_or_below(lexical, point) for point in self._remote) or self._is_under_roots(lexical):
             places.add(os.path.realpath(os.path.join(os.path.dirname(link), text)))
+        own = mounts.spot_of(self._table, link)
+        leads_to = [(place, mounts.spot_of(self._table, place)) for place in places]
         for target in self._targets:
-            if any(lies_at_or_below(link, name) for name in target.names):
+            if target.holds(link, own):
                 continue
-            if any(lies_at_or_below(place, name) for place in places for name in target.names):
+            if any(target.holds(place, spot) for place, spot in leads_to):
                 dangling = not os.path.exists(link)  # also where it cannot be followed
                 self.found.append(
                     {"link": os.fsdecode(link), "target": os.fsdecode(target.given), "is_dangling": dangling}
                 )
+
+    def _target(self, given: bytes) -> _Target:
+        names = _names_of(given)
+        return _Target(given, names, tuple(mounts.spot_of(self._table, name) for name in names))
 
     def _is_under_roots(self, path: bytes) -> bool:
         return any(lies_at_or_below(path, root) for root in self._roots)

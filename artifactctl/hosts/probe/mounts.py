@@ -201,6 +201,21 @@ def holding(table: Iterable[Mount], path: bytes) -> Optional[Mount]:
     return best
 
 
+class Spot(NamedTuple):
+    """A place within a filesystem, whatever path shows it: `device` as in `Mount`, `path` from the filesystem's top."""
+
+    device: str
+    path: bytes
+
+
+def spot_of(table: Iterable[Mount], path: bytes) -> Spot:
+    """Return where the absolute path is in its filesystem, resolved or not, with something there or not."""
+    mount = holding(table, path)
+    if mount is None:
+        return Spot("", path)
+    return Spot(mount.device, join(mount.root, relative_to(path, mount.point)))
+
+
 def of_descriptor(table: Iterable[Mount], descriptor: int) -> Optional[Mount]:
     """Return the mount an open descriptor came through, None when /proc does not say."""
     from artifactctl.hosts.probe import kernel
