@@ -18,6 +18,7 @@ from artifactctl.catalog import (
     replica_changes,
     role_changes,
     root_leases,
+    share_records,
     work_changes,
 )
 from artifactctl.catalog.artifact_changes import Pairs
@@ -42,6 +43,7 @@ from artifactctl.domain.artifacts import (
 from artifactctl.domain.ledger import KnownHost, KnownVolume, Operation, PlanState, RootLease, SavedPlan
 from artifactctl.domain.operations import JournalEvent
 from artifactctl.domain.roles import Grant, Role, Subject
+from artifactctl.domain.shares import Share
 
 
 class Writing(Transaction, Reading):
@@ -521,3 +523,17 @@ class Writing(Transaction, Reading):
         }
         changes = {key: value for key, value in given.items() if value is not None}
         return work_changes.update_operation(self, operation_id, changes)
+
+    # divided work
+
+    def divide(self, artifact_id: int, *, fingerprint: Mapping[str, str], shares: int) -> None:
+        """Record that the making of an artifact is divided into so many shares."""
+        share_records.divide(self, artifact_id, fingerprint, shares)
+
+    def claim_share(self, artifact_id: int, number: int, *, expires_at: datetime, holder: Mapping[str, Any]) -> Share:
+        """Give a share to a `holder` (owner, host, pid, pid_started) under a new fence."""
+        return share_records.claim(self, artifact_id, number, expires_at=expires_at, holder=holder)
+
+    def change_share(self, mine: Share, values: Mapping[str, Any]) -> Share:
+        """Change a share that its holder still has; LeaseLost when another took it over, or it is finished."""
+        return share_records.change_own(self, mine, values)
