@@ -6,8 +6,9 @@ An engine does not check what comes out, does not retry, does not write: the run
 Shape suffixes: L tokens of one record, H hidden size.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from artifactctl.api.formats import ElementType, FinalState
@@ -15,6 +16,24 @@ from extract.shards.form import StatesForm
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineRequest:
+    """What a person asked an engine for. `layers` None means the usual three of the model.
+
+    `servers` and `via` are for engines elsewhere. `device`, `dtype` (of the forward pass) and `batch_tokens` are for
+    those that load the model; "auto" and 0 leave it to the engine.
+    """
+
+    model: Path
+    layers: tuple[int, ...] | None = None
+    final_state: FinalState = FinalState.NONE
+    servers: tuple[str, ...] = ()
+    via: str = "hook"
+    device: str = "auto"
+    dtype: str = "auto"
+    batch_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,3 +130,7 @@ class Engine(Protocol):
     def close(self) -> None:
         """Give back what it holds: the model's memory, connections, spools."""
         ...
+
+
+OpenEngine = Callable[[EngineRequest], Engine]
+"""How an engine is made; UsageError or Refused for what it cannot serve."""
