@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from artifactctl.capacity.calibration import FinishedRun
+from artifactctl.capacity.fit import Fit
 from artifactctl.capacity.plans import ExtractionRequest, plan_extraction
 from artifactctl.capacity.presets import ModelShape
 from artifactctl.capacity.recipes import ExtractionRecipe, FileLayout
@@ -27,6 +28,7 @@ __all__ = [
     "ExtractionRequest",
     "FileLayout",
     "FinishedRun",
+    "Fit",
     "ModelShape",
     "Room",
 ]
@@ -41,6 +43,7 @@ class Room:
 
     free_bytes: int
     headroom_bytes: int
+    reserve_bytes: int
     limited_by: str
     mount: str
 
@@ -101,6 +104,7 @@ class Admission:
         return Room(
             free_bytes=headroom.bytes_until_full(peak_bytes=1, files=1),
             headroom_bytes=headroom_bytes,
+            reserve_bytes=headroom.reserve_bytes,
             limited_by=limited_by,
             mount=os.fsdecode(usage.mount),
         )
@@ -114,6 +118,12 @@ class Admission:
                 if each.path == self._place and each.purpose == purpose
             ]
         return found[0] if found else None
+
+    def ends(self, plan: CapacityPlan) -> datetime:
+        """Return until when a promise for the plan holds: some time after its planned end."""
+        from artifactctl.inventory.reserving import expiry_of
+
+        return expiry_of(plan)
 
     def save(self, plan: CapacityPlan, *, name: str) -> Path:
         """Keep a plan among the tool's own files, for `reclaim --for`; return where."""
