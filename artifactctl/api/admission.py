@@ -110,13 +110,9 @@ class Admission:
         )
 
     def promise_for(self, purpose: str) -> Reservation | None:
-        """Return what was promised for a purpose at this place before and is still in force."""
+        """Return what was promised for a purpose before and is still in force."""
         with self._catalog.reading() as reading:
-            found = [
-                each
-                for each in reading.reservations(self._clock())
-                if each.path == self._place and each.purpose == purpose
-            ]
+            found = [each for each in reading.reservations(self._clock()) if each.purpose == purpose]
         return found[0] if found else None
 
     def ends(self, plan: CapacityPlan) -> datetime:

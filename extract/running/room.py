@@ -9,6 +9,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from artifactctl.api import Session
 from artifactctl.api.admission import Admission, CapacityPlan, ExtractionRecipe, ExtractionRequest, FileLayout, Fit
@@ -59,7 +60,8 @@ class Keeper:
         self._wanted = wanted
         self._telling = telling
         self._should_stop = should_stop
-        self._admission: Admission = session.admission(wanted.out)
+        self._spot = _nearest(wanted.out)
+        self._admission: Admission = session.admission(self._spot)
         self._name = wanted.name or wanted.out.name
         self._purpose = f"extraction to {wanted.out.absolute()}"
         self._promise: Reservation | None = None
@@ -80,7 +82,7 @@ class Keeper:
                 remedy=self._what_to_reclaim(plan),
             )
         self._promise = self._session.reserve(
-            self._wanted.out,
+            self._spot,
             reserved_bytes=plan.peak_bytes,
             files=plan.files,
             purpose=self._purpose,
@@ -172,3 +174,9 @@ class Keeper:
     @staticmethod
     def _mount(plan: CapacityPlan) -> str:
         return plan.mount.decode("utf-8", "surrogateescape")
+
+
+def _nearest(place: Path) -> Path:
+    """Return the place, or the folder around it that is there already: on the same volume."""
+    absolute = place.absolute()
+    return next(each for each in (absolute, *absolute.parents) if each.exists())
