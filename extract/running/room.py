@@ -166,7 +166,9 @@ class Keeper:
             names = ", ".join(offer.name for offer in plan.reclaim)
             later = plan.fits_from
             wait = later is not None and later > plan.made_at
-            when = f", free in {format_duration(later - plan.made_at)}" if later is not None and wait else ""
+            when = (
+                f"; free in {format_duration(later - plan.made_at)}, with --purge-now at once" if later and wait else ""
+            )
             return f"artifactctl reclaim --for {saved}    ({names}{when})"
         if plan.verdict is Fit.FITS:
             return f"artifactctl reclaim --need {-(-plan.peak_bytes // 2**20)}MiB, or wait until others are done"
