@@ -15,6 +15,7 @@ from tests.bench.volumes import FilesystemKind, Volume, fill_with_bytes
 from tests.extract.conftest import tiny, tiny_folder, wait_until  # noqa: F401  fixtures
 from tests.extract.running.arithmetic import ArithmeticEngine, facts_with, shards_of
 from tests.extract.running.site import Site, make_site
+from tests.extract.texts import some_conversations
 
 pytestmark = pytest.mark.system
 
@@ -25,7 +26,7 @@ SHARD_BYTES = 2 * MIB
 @pytest.fixture
 def site(volumes, tmp_path: Path, tiny: CorpusTokenizer) -> Site:  # noqa: F811
     volume: Volume = volumes(FilesystemKind.EXT4)
-    return make_site(tmp_path, volume.mount / "scratch", tiny, conversations=200)
+    return make_site(tmp_path, volume.mount / "scratch", tiny, chats=some_conversations(200, seed=3))
 
 
 def take_away(filler: Path) -> None:

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -103,13 +103,18 @@ class Site:
         return Corpus(self.root / "corpus")
 
 
-def make_site(folder: Path, root: Path, tokenizer: CorpusTokenizer, *, conversations: int = 60) -> Site:
-    """Make the catalog, the root and a corpus of a few hundred tokens a record."""
+def make_site(
+    folder: Path, root: Path, tokenizer: CorpusTokenizer, *, chats: Sequence[list[dict[str, str]]] | None = None
+) -> Site:
+    """Make the catalog, the root and a corpus: of `chats`, or of sixty records of a few hundred tokens."""
     site = Site(folder=folder, root=root)
     os.makedirs(root, exist_ok=True)
+    (folder / "artifactctl.toml").write_text('[policy]\nquiet_time = "0s"\n')
     site.command("init")
     site.command("root", "add", str(root), "--name", "vol")
-    responses = write_lines(root / "responses.jsonl", map(openai, some_conversations(conversations, seed=3)))
+    responses = write_lines(
+        root / "responses.jsonl", map(openai, some_conversations(60, seed=3) if chats is None else chats)
+    )
     site.command("scan", "vol")
     recipe = Recipe(tokenizer=tokenizer, limits=Limits(max_tokens=None, min_tokens=1), seed=1)
     with site.open() as session:
