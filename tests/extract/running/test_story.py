@@ -21,8 +21,11 @@ from tests.extract.texts import sentences, some_conversations
 
 LAYERS = (2, 15, 27)
 SHARD_BYTES = 2 * 2**20
-CONVERSATIONS = 220
-"""Of some twenty tokens: 4,400 in all, which the real model reads twice."""
+CONVERSATIONS = 200
+"""Of some twenty tokens: 4,000 in all, which the real model reads twice."""
+
+BATCH_TOKENS = 512
+"""Short records one by one would read all weights for twenty tokens each time."""
 
 POLICY = """
 schema: artifactctl/policy/v1
@@ -44,7 +47,8 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
     if request.param == "arithmetic":
         yield ArithmeticEngine()
         return
-    opened = open_engine(EngineRequest(model=request.getfixturevalue("gguf"), layers=LAYERS, device="cpu"))
+    model = request.getfixturevalue("gguf")
+    opened = open_engine(EngineRequest(model=model, layers=LAYERS, device="cpu", batch_tokens=BATCH_TOKENS))
     yield opened
     opened.close()
 
