@@ -4,7 +4,7 @@ The caller audits in the same transaction: `audit.append(writing.connection, ent
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from artifactctl.catalog import (
@@ -42,6 +42,7 @@ from artifactctl.domain.artifacts import (
 from artifactctl.domain.ledger import KnownHost, KnownVolume, Operation, PlanState, RootLease, SavedPlan
 from artifactctl.domain.operations import JournalEvent
 from artifactctl.domain.roles import Grant, Role, Subject
+from artifactctl.domain.uptime import Uptime
 
 
 class Writing(Transaction, Reading):
@@ -488,9 +489,11 @@ class Writing(Transaction, Reading):
         fingerprint: str = "",
         expected_freed_bytes: int = 0,
         grace_until: datetime | None = None,
+        aside_since: Uptime | None = None,
     ) -> Operation:
-        """Record a removal of a replica from where it is now."""
+        """Record a removal of a replica from where it is now; `aside_since` is the uptime of its machine."""
         facts = {
+            **_uptime_columns(aside_since),
             "state": state.value,
             "plan_digest": plan_digest,
             "step_index": step_index,
@@ -511,9 +514,14 @@ class Writing(Transaction, Reading):
         placed: bytes | None = None,
         measured_freed_bytes: int | None = None,
         grace_until: datetime | None = None,
+        aside_since: Uptime | None = None,
     ) -> Operation:
-        """Record how far an operation came; a `kept` one loses its end of grace."""
+        """Record how far an operation came; a `kept` one loses its end of grace.
+
+        `aside_since`: only from then on is it known to lie in quarantine, by its machine's uptime.
+        """
         given = {
+            **_uptime_columns(aside_since),
             "state": state.value if state else None,
             "placed": placed,
             "measured_freed_bytes": measured_freed_bytes,
@@ -521,3 +529,13 @@ class Writing(Transaction, Reading):
         }
         changes = {key: value for key, value in given.items() if value is not None}
         return work_changes.update_operation(self, operation_id, changes)
+
+
+def _uptime_columns(uptime: Uptime | None) -> dict[str, Any]:
+    if uptime is None:
+        return {}
+    return {
+        "aside_machine_id": uptime.machine_id,
+        "aside_boot_id": uptime.boot_id,
+        "aside_uptime_us": uptime.since_boot // timedelta(microseconds=1),
+    }

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from artifactctl.domain.accounts import Signature
 from artifactctl.domain.artifacts import VerifyLevel
 from artifactctl.domain.operations import JournalEvent
+from artifactctl.domain.uptime import Uptime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +89,8 @@ class Operation:
     """One removal of one replica as the catalog tells it; `state` is the last event known of its journal.
 
     `original` and `placed` are relative to the root. `measured_freed_bytes` is None until something was measured.
-    `grace_until` is None where the grace never ends (`kept`).
+    `grace_until` is None where the grace never ends (`kept`). `aside_since` is how long its machine had been up at
+    `started_at`, None where that was not recorded.
     """
 
     operation_id: str
@@ -110,6 +112,7 @@ class Operation:
     grace_until: datetime | None
     started_at: datetime
     updated_at: datetime
+    aside_since: Uptime | None = None
 
 
 class PlanState(StrEnum):

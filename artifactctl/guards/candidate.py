@@ -122,7 +122,8 @@ class Candidate:
     `required_successor`, and `required_copies` verified ones that are left; neither where the operator named it.
     `statement` is what is on record about who else can have files open on its volume. What was set aside on it may not
     go before `purge_not_before` (None where nothing is to be purged), by the clock that asks (`purge_is_early`) and by
-    that of the machine on which it lies, and never at once (`purge_at_once`). `is_set_aside`: it lies in quarantine and
+    that of the machine on which it lies, nor while some of the wait is not proven by that machine's uptime
+    (`purge_unproven`), and never at once (`purge_at_once`). `is_set_aside`: it lies in quarantine and
     is to be purged now. `lineage_trusted` is false in a catalog that was rebuilt or restored, or that is an older copy
     of itself, and was not confirmed since; `root_untold` says that this, and which holds stand in the root, is not
     known; `clock_trusted` is false while the clock is behind what was recorded.
@@ -158,6 +159,7 @@ class Candidate:
     statement: Statement | None = None
     purge_not_before: datetime | None = None
     purge_is_early: bool = False
+    purge_unproven: timedelta = timedelta(0)
     purge_at_once: bool = False
     is_set_aside: bool = False
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from artifactctl.catalog import Reading
 from artifactctl.catalog.failures import UnknownObject
@@ -11,6 +11,7 @@ from artifactctl.domain.errors import Refused, UsageError
 from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.ledger import Operation
 from artifactctl.domain.text import display_path
+from artifactctl.domain.uptime import Uptime, unproven_of
 from artifactctl.inventory.finding import find_artifact
 from artifactctl.inventory.places import Here, Place, place_of, roots_at
 from artifactctl.report.quarantine import QuarantineEntry
@@ -147,6 +148,14 @@ def expired(reading: Reading, *, now: datetime, clock_trusted: bool) -> tuple[Qu
     if not clock_trusted:
         return ()
     return tuple(item for item in in_quarantine(reading) if past_grace(item.operation.grace_until, now=now))
+
+
+def unproven_grace(item: Quarantined, uptime: Uptime) -> timedelta:
+    """Return how much of a grace that is over by the clocks its machine's uptime does not prove to have passed."""
+    until = item.operation.grace_until
+    if until is None:
+        return timedelta(0)
+    return unproven_of(until - item.operation.started_at, item.operation.aside_since, uptime)
 
 
 def past_grace(grace_until: datetime | None, *, now: datetime) -> bool:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from artifactctl.archiving.begun import BegunCopy, begun_copies
 from artifactctl.archiving.failures import PlaceTaken, SourceChanged, UnfitDestination
 from artifactctl.archiving.restoring import destination_of, old_place, restorable, restore
 from artifactctl.archiving.store_copies import folder_of
-from artifactctl.archiving.unfinished import copy_findings, upload_findings
+from artifactctl.archiving.unfinished import copy_findings, repair_copies, upload_findings
 from artifactctl.archiving.uploading import archive_to_store
 from artifactctl.catalog import RoleMissing
 from artifactctl.domain.artifacts import ReplicaState
@@ -117,6 +118,48 @@ def test_what_may_be_all_that_is_left_is_not_given_up(ground: Ground) -> None:
         give_up(ground.work(), ground.known(), begun(ground))
 
     assert len(ground.aside(ground.far)) == 1
+
+
+def test_repair_does_not_take_away_what_may_be_all_that_is_left(ground: Ground) -> None:
+    ground.archive(should_stop=stop_after(1))
+    with ground.catalog.writing("alice", NOON) as writing:
+        writing.change_state(
+            ground.replica(ground.near).replica_id, expected={ReplicaState.LIVE}, to=ReplicaState.MISSING
+        )
+
+    (finding,) = copy_findings(ground.work(), ground.far)
+    (told,) = repair_copies(ground.work(), ground.far)
+
+    assert not finding.repairable
+    assert "this may be all there is" in finding.what
+    assert "left there" in told
+    assert len(ground.aside(ground.far)) == 1
+
+
+def test_neither_repair_nor_giving_up_disturbs_who_copies_from_another_machine(ground: Ground) -> None:
+    ground.archive(should_stop=stop_after(1))
+    with ground.catalog.writing("bob", NOON) as writing:  # whose lock on the copy cannot be seen from here
+        lease = writing.grant_lease(
+            ground.known().artifact_id,
+            owner="bob",
+            host="gpu2",
+            expires_at=NOON + timedelta(hours=1),
+            pid=7,
+            pid_started="another-machine/boot/ns/1",
+            command="artifactctl archive hidden",
+        )
+
+    (finding,) = copy_findings(ground.work(), ground.far)
+    repair_copies(ground.work(), ground.far)
+    with pytest.raises(Busy, match="process 7 on gpu2"):
+        give_up(ground.work(), ground.known(), begun(ground))
+
+    assert "process 7 on gpu2 may be copying it right now" in finding.what
+    assert len(ground.aside(ground.far)) == 1
+    with ground.catalog.writing("bob", NOON) as writing:
+        writing.release_lease(lease.lease_id, owner="bob")
+    repair_copies(ground.work(), ground.far)
+    assert ground.aside(ground.far) == []
 
 
 def test_a_copy_that_is_being_made_is_not_given_up(ground: Ground, url: str) -> None:
