@@ -64,6 +64,7 @@ def to_host(row: AnyRow) -> KnownHost:
         host_key=row.host_key,
         uses_sudo=row.uses_sudo,
         forgotten_at=row.forgotten_at,
+        own_keys=tuple(row.own_keys or ()),
     )
 
 
