@@ -111,6 +111,7 @@ def test_importing_the_api_loads_no_database_and_no_machine() -> None:
         "artifactctl.domain.attestation",
         "artifactctl.domain.errors",
         "artifactctl.domain.text",
+        "artifactctl.domain.uptime",
     }
 
 
