@@ -1,5 +1,6 @@
 """A copy in a root while it comes into being, wherever its bytes come from: begun, filled, placed, recorded."""
 
+import os
 from collections.abc import Mapping
 
 from artifactctl import audit
@@ -49,9 +50,12 @@ def take_away(work: ArchivingWork, root: Root, record: CopyRecord) -> None:
     """
     left = work.host_of(root).take_copy_away(root, record.operation)
     if left:
+        folder = root.path.rstrip(b"/") + b"/.artifactctl/archiving/" + os.fsencode(record.operation) + b".over/"
+        more = f" (and {len(left) - 1} more)" if len(left) > 1 else ""
         raise HostFailure(
-            f"in the folder of the copy {record.operation} lies what was not written by it: {display_path(left[0])}",
-            remedy=f"move it out of {display_path(root.path)}/.artifactctl/archiving, then try again",
+            f"in the folder of the copy {record.operation} lies what was not written by it: "
+            f"{display_path(folder + left[0])}{more}",
+            remedy=f"move {display_path(folder + left[0])} away, then try again",
         )
     note = record.note
     if note is None:

@@ -107,7 +107,9 @@ def _remedy(work: ArchivingWork, item: UnfinishedCopy) -> str:
     to = work.place(item.root, note.target.relative).typed
     begun = BegunCopy(name=note.name, to=to, is_restored=artifact is not None and not artifact.is_live)
     if item.action is CopyAction.FINISH:
-        return f"{repair} puts it there; `{begun.give_up}` takes it away"
+        stands = work.host_of(item.root).identity(note.target.absolute) is not None
+        first = f"move away what stands at {work.place(item.root, note.target.relative).word}; then " if stands else ""
+        return f"{first}{repair} puts it there; `{begun.give_up}` takes it away"
     if item.kept_because:
         return f"`{begun.again}` goes on with it"
     return f"`{begun.again}` goes on with it; {repair} takes away what was written"

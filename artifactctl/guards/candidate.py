@@ -16,6 +16,7 @@ from artifactctl.domain.artifacts import (
     VerifyLevel,
 )
 from artifactctl.domain.attestation import Statement
+from artifactctl.domain.ledger import Verification
 from artifactctl.domain.observation import Observation, TreeSummary
 from artifactctl.domain.verdicts import Evidence
 from artifactctl.policy.ruleset import Protect, RequireSuccessor
@@ -114,7 +115,8 @@ class Candidate:
     there should be does not count. `rebuilt_from_this` are artifacts without a live copy that would need this one to be
     built again.
     `hashed_first` is when its members had the digests for the first time that they still had when it was verified last;
-    None where that was not by digests.
+    None where that was not by digests. `failed_digests` is the verification that was made last, where it was by digests
+    and failed.
     `nested` are artifacts of their own inside of it: name, and path relative to this one.
     `planned_fingerprint` is None while planning. `offered_by` is the policy rule that offers it ("" when none does:
     `kept_because` is then the policy's sentence). `protect` is the one of the policy that covers it, `archived_by` the
@@ -152,6 +154,7 @@ class Candidate:
     required_copies: int = 0
     doubted_copies: tuple[str, ...] = ()
     hashed_first: datetime | None = None
+    failed_digests: Verification | None = None
     nested: tuple[tuple[str, bytes], ...] = ()
     lineage_trusted: bool = True
     root_untold: Untold | None = None

@@ -142,6 +142,13 @@ def _new_content(candidate: Candidate, observation: Observation) -> str:
     again = f"say so again with `artifactctl supersede {name} --by {successor.name}`"
     if tree.written_at > successor.since:
         return f"it was written to at {_instant(tree.written_at)}, {after} ({again})"
+    failed = candidate.failed_digests
+    if failed is not None and failed.fingerprint == tree.fingerprint:
+        problem = failed.problems[0] if failed.problems else "it is not as it was"
+        return (
+            f"it was written to {after}: `verify --level digests` of {_instant(failed.verified_at)} says {problem} "
+            f"(look at it; {again} if it may go as it is)"
+        )
     digests_tell = candidate.hashed_first is not None and candidate.hashed_first <= successor.since
     verify = f"`artifactctl verify {name} --level digests` tells, or " if digests_tell else ""
     return (

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from artifactctl.catalog import Reading
 from artifactctl.domain.artifacts import Artifact, Hold, Replica, Reservation, VerifyLevel
 from artifactctl.domain.attestation import MINIMUM_GRACE, Statement
+from artifactctl.domain.ledger import Verification
 from artifactctl.domain.uptime import Uptime, unproven_of
 from artifactctl.guards import Candidate
 from artifactctl.guards.candidate import Untold
@@ -126,6 +127,7 @@ def candidate_for(
         archives=tuple(copy for copy in archives if copy.archive_id in fresh.archives),
         archive_doubt=doubts[0] if doubts else "",
         hashed_first=_hashed_first(reading, replica),
+        failed_digests=_failed_digests(reading, replica),
         nested=tuple(_nested_in(replica, below)),
         doubted_copies=fresh.doubted(r for r in artifact.replicas if r.replica_id != replica.replica_id),
         rebuilt_from_this=removed_children_of(reading, artifact, fresh=fresh),
@@ -159,6 +161,12 @@ def _hashed_first(reading: Reading, replica: Replica) -> datetime | None:
         return None
     done = (v for v in reading.verifications(replica.replica_id) if v.ok and v.level is VerifyLevel.DIGESTS)
     return min((each.verified_at for each in done if each.verified_at >= listed_at), default=None)
+
+
+def _failed_digests(reading: Reading, replica: Replica) -> Verification | None:
+    """Return the last verification where it was by digests and failed."""
+    last = next(reversed(reading.verifications(replica.replica_id)), None)
+    return None if last is None or last.ok or last.level is not VerifyLevel.DIGESTS else last
 
 
 def _purge_not_before(choice: Choice, statement: Statement | None) -> datetime | None:

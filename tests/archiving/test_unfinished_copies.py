@@ -16,7 +16,7 @@ from artifactctl.archiving.unfinished import copy_findings, repair_copies, uploa
 from artifactctl.archiving.uploading import archive_to_store
 from artifactctl.catalog import RoleMissing
 from artifactctl.domain.artifacts import ReplicaState
-from artifactctl.domain.errors import Busy, Refused
+from artifactctl.domain.errors import Busy, HostFailure, Refused
 from artifactctl.domain.roles import Role, Subject, SubjectKind
 from artifactctl.inventory.places import Here
 from artifactctl.report.archive import CopyMade
@@ -90,11 +90,47 @@ def test_a_complete_copy_whose_place_was_taken_can_be_given_up(ground: Ground) -
         ground.archive(progress=occupy)
     (finding,) = copy_findings(ground.work(), ground.far)
 
+    with pytest.raises(PlaceTaken) as again:
+        ground.archive()
     give_up(ground.work(), ground.known(), begun(ground))
 
+    assert finding.remedy.startswith(f"move away what stands at {os.fsdecode(ground.at(ground.far))}; then ")
     assert "--abandon` takes it away" in finding.remedy
+    assert "move away what stands there and run the same command again" in (again.value.remedy or "")
     assert ground.aside(ground.far) == []
     assert os.listdir(ground.at(ground.far)) == []
+
+
+def test_a_link_that_stands_at_the_place_does_not_keep_the_copy_from_being_given_up(ground: Ground) -> None:
+    def occupy(size_bytes: int) -> None:
+        if not os.path.lexists(ground.at(ground.far)):
+            os.symlink("/nowhere", ground.at(ground.far))
+
+    with pytest.raises(PlaceTaken):
+        ground.archive(progress=occupy)
+
+    meant = ground.place(os.fsdecode(ground.at(ground.far)))
+    give_up(ground.work(), ground.known(), [copy for copy in begun(ground) if copy.is_at(meant, None)])
+
+    assert ground.aside(ground.far) == []
+    assert os.path.islink(ground.at(ground.far))
+
+
+def test_what_is_not_ours_in_the_folder_of_a_copy_is_named_by_its_own_path(ground: Ground) -> None:
+    ground.archive(should_stop=stop_after(1))
+    (folder,) = ground.aside(ground.far)
+    notes = ground.at(ground.far, f".artifactctl/archiving/{folder}/content/notes")
+    os.makedirs(os.path.dirname(notes), exist_ok=True)
+    with open(notes, "w") as file:
+        file.write("mine")
+
+    with pytest.raises(HostFailure) as left:
+        give_up(ground.work(), ground.known(), begun(ground))
+
+    (folder,) = ground.aside(ground.far)
+    stands = os.fsdecode(ground.at(ground.far, f".artifactctl/archiving/{folder}/content/notes"))
+    assert os.path.exists(stands)
+    assert left.value.remedy == f"move {stands} away, then try again"
 
 
 def test_the_folder_of_a_copy_that_is_gone_does_not_keep_it_from_being_given_up(ground: Ground) -> None:
