@@ -184,7 +184,9 @@ class Candidate:
         if tree is None:
             return ()
         digests_hold = self.is_as_hashed(tree)
-        copies = [c for c in self.other_copies if digests_hold or (c.verified_at and tree.changed_at <= c.verified_at)]
+        copies = [
+            c for c in self.other_copies if digests_hold or (c.verified_at and not self._touched(c.verified_at, tree))
+        ]
         content = self.artifact.content_digest
         archives = [
             each
@@ -205,9 +207,32 @@ class Candidate:
         permissions move as well: the digests of before then say that nothing was written.
         """
         tree = observation.tree
-        if tree is None or tree.changed_at <= instant:
+        if tree is None or not self._touched(instant, tree):
             return False
         return not (self.is_as_hashed(tree) and self.hashed_first is not None and self.hashed_first <= instant)
+
+    def _touched(self, instant: datetime, tree: TreeSummary) -> bool:
+        """Whether something below may have changed after `instant`, or all of it took the place of what was there then.
+
+        Another folder that was moved there brings its old times along: only what came to its place before, or is what
+        the catalog had seen there before, is known to be the same. What was set aside was judged when that was done.
+        """
+        if tree.changed_at > instant:
+            return True
+        here = self.replica
+        seen_before = (here.fingerprint == tree.fingerprint and here.observed_at <= instant) or (
+            here.verified_fingerprint == tree.fingerprint
+            and here.verified_at is not None
+            and here.verified_at <= instant
+        )
+        return not (seen_before or self.is_set_aside or tree.placed_at <= instant)
+
+    def is_moved_here(self, tree: TreeSummary) -> bool:
+        """Whether what lies there came there after the catalog last saw it, and is not what it saw."""
+        here = self.replica
+        if self.is_set_aside or tree.fingerprint in (here.fingerprint, here.verified_fingerprint):
+            return False
+        return tree.placed_at > here.observed_at and tree.changed_at <= here.observed_at
 
     @property
     def goes_for_what_supersedes_it(self) -> bool:

@@ -140,6 +140,11 @@ def _new_content(candidate: Candidate, observation: Observation) -> str:
         return ""
     name, after = candidate.artifact.name, f"after it was recorded as superseded by {successor.name}"
     again = f"say so again with `artifactctl supersede {name} --by {successor.name}`"
+    if tree.changed_at <= successor.since:
+        return (
+            f"what lies there came to its place at {_instant(tree.placed_at)}, {after}, and is not what the catalog "
+            f"saw there before (look at it; if it may go as it is, `artifactctl scan`, then {again})"
+        )
     if tree.written_at > successor.since:
         return f"it was written to at {_instant(tree.written_at)}, {after} ({again})"
     failed = candidate.failed_digests
