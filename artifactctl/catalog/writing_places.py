@@ -1,5 +1,7 @@
 """Changes of machines, roots and volumes."""
 
+from collections.abc import Sequence
+
 from artifactctl.catalog import (
     place_changes,
     root_leases,
@@ -15,12 +17,33 @@ class PlaceWriting(Transaction):
     """Machines, roots and the right to change them, volumes."""
 
     def add_host(
-        self, name: str, *, machine_id: str, address: str = "", host_key: str = "", uses_sudo: bool = False
+        self,
+        name: str,
+        *,
+        machine_id: str,
+        address: str = "",
+        host_key: str = "",
+        uses_sudo: bool = False,
+        own_keys: Sequence[str] = (),
     ) -> KnownHost:
         """Record a machine; NameTaken when the name is another's."""
         return place_changes.add_host(
-            self, name, machine_id=machine_id, address=address, host_key=host_key, uses_sudo=uses_sudo
+            self,
+            name,
+            machine_id=machine_id,
+            address=address,
+            host_key=host_key,
+            uses_sudo=uses_sudo,
+            own_keys=own_keys,
         )
+
+    def note_own_keys(self, host_id: int, own_keys: Sequence[str]) -> KnownHost:
+        """Record by which keys a machine's own sshd proves who it is."""
+        return place_changes.note_own_keys(self, host_id, own_keys)
+
+    def give_address(self, host_id: int, *, address: str, host_key: str, uses_sudo: bool) -> KnownHost:
+        """Record the way to a machine that had none."""
+        return place_changes.give_address(self, host_id, address=address, host_key=host_key, uses_sudo=uses_sudo)
 
     def forget_host(self, host_id: int) -> None:
         """End the record of a machine; StateChanged while a root in use is on it."""

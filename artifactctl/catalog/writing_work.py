@@ -1,7 +1,8 @@
 """Changes of runs, plans and operations."""
 
 from collections.abc import Collection, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Any
 
 from artifactctl.catalog import (
     work_changes,
@@ -13,6 +14,7 @@ from artifactctl.domain.artifacts import (
 )
 from artifactctl.domain.ledger import Operation, PlanState, SavedPlan
 from artifactctl.domain.operations import JournalEvent
+from artifactctl.domain.uptime import Uptime
 
 
 class WorkWriting(Transaction):
@@ -99,9 +101,11 @@ class WorkWriting(Transaction):
         fingerprint: str = "",
         expected_freed_bytes: int = 0,
         grace_until: datetime | None = None,
+        aside_since: Uptime | None = None,
     ) -> Operation:
-        """Record a removal of a replica from where it is now."""
+        """Record a removal of a replica from where it is now; `aside_since` is the uptime of its machine."""
         facts = {
+            **_uptime_columns(aside_since),
             "state": state.value,
             "plan_digest": plan_digest,
             "step_index": step_index,
@@ -122,9 +126,14 @@ class WorkWriting(Transaction):
         placed: bytes | None = None,
         measured_freed_bytes: int | None = None,
         grace_until: datetime | None = None,
+        aside_since: Uptime | None = None,
     ) -> Operation:
-        """Record how far an operation came; a `kept` one loses its end of grace."""
+        """Record how far an operation came; a `kept` one loses its end of grace.
+
+        `aside_since`: only from then on is it known to lie in quarantine, by its machine's uptime.
+        """
         given = {
+            **_uptime_columns(aside_since),
             "state": state.value if state else None,
             "placed": placed,
             "measured_freed_bytes": measured_freed_bytes,
@@ -132,3 +141,13 @@ class WorkWriting(Transaction):
         }
         changes = {key: value for key, value in given.items() if value is not None}
         return work_changes.update_operation(self, operation_id, changes)
+
+
+def _uptime_columns(uptime: Uptime | None) -> dict[str, Any]:
+    if uptime is None:
+        return {}
+    return {
+        "aside_machine_id": uptime.machine_id,
+        "aside_boot_id": uptime.boot_id,
+        "aside_uptime_us": uptime.since_boot // timedelta(microseconds=1),
+    }
