@@ -3,7 +3,7 @@
 Makes a catalog of ARTIFACTS (1,000,000) at FILE, unless it is there already: runs of a hundred checkpoints with their
 steps and one measurement each, what they were trained on, response sets that no rule names. Prints the seconds of CPU
 that a view and an evaluation take, and their ratio to a plain SELECT of the rows of the same artifacts and copies; then
-those that a run takes before it looks at any disk.
+those that a run takes before it looks at any disk, and those of `policy diff` and of `policy lint --catalog` over all of it.
 """
 
 import sys
@@ -218,6 +218,31 @@ def measure_run(catalog: Catalog, policy: Policy) -> None:
         artifacts = reading.artifacts(state=ReplicaState.LIVE, numbers=numbers)
         read = time.process_time() - begun
     print(f"{policy.name}: rulings {ruled:.1f} s; {len(artifacts):,} artifacts to look at read in {read:.1f} s")
+
+
+def measure_review(catalog: Catalog) -> None:
+    """Print what a review takes beside one view and evaluation: a diff (two policies, three instants), and a lint."""
+    keeps_fewer = replace(POLICY.rules[1], keep=replace(POLICY.rules[1].keep, last=KeepLast(n=1, group_by=("run",))))
+    old = Candidate(written=POLICY, standing=POLICY)
+    new = replace(POLICY, rules=(POLICY.rules[0], keeps_fewer))
+    with catalog.reading() as reading:
+        begun = time.process_time()
+        view = catalogue_view(reading, now=NOW, policy=POLICY)
+        evaluate(POLICY, view, now=NOW)
+        once = time.process_time() - begun
+        begun = time.process_time()
+        read = read_files([("benchmark.yaml", written_text(POLICY))])
+        findings = list(catalogue_findings(read, POLICY, view, None, now=NOW))
+        linted = time.process_time() - begun
+        del view
+        begun = time.process_time()
+        found = difference_between(old, Candidate(written=new, standing=new), reading, now=NOW)
+        differed = time.process_time() - begun
+    reclaimed = len(found.impacts[0].changes[Effect.NEWLY_RECLAIMED])
+    print(
+        f"one view and evaluation {once:.1f} s; lint of the view {linted:.1f} s (x {linted / once:.2f}), {len(findings)} "
+        f"findings; diff {differed:.1f} s (x {differed / once:.2f}), {reclaimed:,} newly reclaimed"
+    )
 
 
 def main() -> None:
