@@ -3,7 +3,7 @@
 Makes a catalog of ARTIFACTS (1,000,000) at FILE, unless it is there already: runs of a hundred checkpoints with their
 steps and one measurement each, what they were trained on, response sets that no rule names. Prints the seconds of CPU
 that a view and an evaluation take, and their ratio to a plain SELECT of the rows of the same artifacts and copies; then
-those that a run takes before it looks at any disk, and those of `policy diff` and `policy lint --catalog` over all of it.
+those that a run takes before it looks at any disk, and those of `policy diff` and a lint over the same artifacts.
 """
 
 import json
