@@ -68,6 +68,21 @@ def texts_in_force(settings: Settings, *, working_directory: Path) -> tuple[Poli
     )
 
 
+def changed_since(texts: Iterable[tuple[str, str]], *, working_directory: Path) -> str:
+    """Return the first of the files (name, text) that is there and says something else now, "" when none does.
+
+    One that is gone, or lay in a revision or on another machine, has not changed.
+    """
+    for name, text in texts:
+        path = working_directory / name
+        try:
+            if not name.startswith(GIT_PREFIX) and path.is_file() and path.read_bytes() != text.encode("utf-8"):
+                return name
+        except OSError as error:
+            raise _unreadable(name, error) from error
+    return ""
+
+
 def _seen_from(path: Path, working_directory: Path) -> str:
     within = path.is_relative_to(working_directory) and path != working_directory
     return str(path.relative_to(working_directory)) if within else str(path)

@@ -66,6 +66,7 @@ class Rulings:
             view = view_for_rules(reading, now=now, policy=policy, also=also)
             self._facts = {facts.artifact_id: facts for facts in view.artifacts}
             self._decisions = evaluate(replace(policy, protects=()), view, now=now).decisions
+            self._offered = frozenset(key for key, decision in self._decisions.items() if decision.action is not None)
         self._living = sum(view.living.values())
 
     def about(self, replica: Replica) -> Ruling:
@@ -83,12 +84,12 @@ class Rulings:
     @property
     def offered(self) -> frozenset[int]:
         """The artifacts that rules offer, archiving included."""
-        return frozenset(number for number, decision in self._decisions.items() if not decision.kept)
+        return self._offered
 
     @property
     def offers_many(self) -> bool:
         """Whether so many of the living are offered that reading the whole catalog at once is the shorter way."""
-        return len(self.offered) * _QUESTIONS_OF_EACH > self._living
+        return len(self._offered) * _QUESTIONS_OF_EACH > self._living
 
     def under_consideration(
         self, artifacts: Collection[Artifact], *, root_ids: Collection[str]
