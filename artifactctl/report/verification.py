@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from artifactctl.domain.text import display_path, printable
-from artifactctl.domain.verification import VerifyResult
+from artifactctl.domain.verification import ToRedo, VerifyResult
 from artifactctl.report.json_values import json_path
 from artifactctl.report.sizes import counted, format_tokens
 from artifactctl.report.tables import Document
@@ -32,7 +32,14 @@ def _lines(result: VerifyResult, *, is_one_of_many: bool) -> list[str]:
     lines = [f"✗ {name}: not verified at level {result.level.value}{what}"]
     lines += [f"    {printable(problem)}" for problem in result.problems[:MOST_PROBLEMS]]
     more = len(result.problems) - MOST_PROBLEMS
-    return lines + ([f"    and {more} more"] if more > 0 else [])
+    lines += [f"    and {more} more"] if more > 0 else []
+    return lines + ([f"    to be made again: {_counted_redo(result.redo)}"] if result.redo else [])
+
+
+def _counted_redo(redo: Sequence[ToRedo]) -> str:
+    records = sum(each.record is not None for each in redo)
+    parts = ((records, "record"), (len(redo) - records, "file"))
+    return " and ".join(counted(number, noun) for number, noun in parts if number)
 
 
 def verify_payload(results: Sequence[VerifyResult]) -> dict[str, Any]:
@@ -49,6 +56,7 @@ def verify_payload(results: Sequence[VerifyResult]) -> dict[str, Any]:
                 "reservations": list(result.reservations),
                 "tokens": result.tokens,
                 "records": result.records,
+                "to_redo": None if result.redo is None else len(result.redo),
             }
             for result in results
         ]

@@ -7,6 +7,7 @@ import pytest
 from artifactctl.archiving.failures import NotAsCatalogued, NotCopiable, PlaceTaken, SourceChanged, UnfitDestination
 from artifactctl.domain.artifacts import ReplicaState, VerifyLevel
 from artifactctl.domain.errors import Busy
+from artifactctl.domain.verification import Depth
 from artifactctl.inventory.reserving import NoRoom, Promise, reserve
 from tests.archiving.ground import NOON, Ground, picture
 
@@ -60,9 +61,8 @@ def test_the_digests_are_those_that_verify_would_store(ground: Ground) -> None:
 
     ground.archive()
     stored = ground.known().content_digest
-    results = verify(
-        ground.host, ground.catalog, "hidden", here=b"/", now=NOON, actor="alice", level=VerifyLevel.MEMBERS
-    )
+    members = Depth(level=VerifyLevel.MEMBERS)
+    results = verify(ground.host, ground.catalog, "hidden", here=b"/", now=NOON, actor="alice", depth=members)
     assert [result.ok for result in results] == [True, True]
     assert ground.known().content_digest == stored
 
