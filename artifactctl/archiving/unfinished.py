@@ -203,6 +203,12 @@ def _change(work: ArchivingWork, replica: Replica, to: ReplicaState, name: str, 
 def upload_findings(reading: Reading, *, now: datetime) -> Iterator[Finding]:
     """Yield the copies to object stores that were begun and that nobody is at right now."""
     for copy in reading.archives():
+        if copy.state is ReplicaState.PURGING:
+            yield Finding(
+                what=f"the removal of its copy at {copy.url} was begun and is not complete; nothing of it counts",
+                object=copy.url,
+                remedy=f"`artifactctl reclaim {copy.url} --purge-now` goes on with it",
+            )
         if copy.state is not ReplicaState.ARCHIVING or reading.leases(now, artifact_ids=(copy.artifact_id,)):
             continue
         artifact = reading.artifact_by_id(copy.artifact_id)

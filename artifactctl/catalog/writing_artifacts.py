@@ -230,6 +230,10 @@ class ArtifactWriting(Transaction):
         states = {"expected": ReplicaState.ARCHIVING, "to": ReplicaState.ARCHIVED}
         return archive_records.change(self, archive_id, **states, facts=facts)
 
+    def change_archive(self, archive_id: int, *, expected: ReplicaState, to: ReplicaState) -> ArchiveCopy:
+        """Compare and set the state of such a copy; StateChanged when it is another by now."""
+        return archive_records.change(self, archive_id, expected=expected, to=to, facts={})
+
     def abandon_archive(self, archive_id: int) -> ArchiveCopy:
         """Record that nothing came of a copy that was being made."""
         states = {"expected": ReplicaState.ARCHIVING, "to": ReplicaState.GONE}
