@@ -15,6 +15,10 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
+class VolumeFull(Refused):
+    """There is no room for another line; every line before is whole."""
+
+
 class GrowingLines:
     """The file at `path`, made when it is not there, locked for one writer as long as it is open."""
 
@@ -53,7 +57,7 @@ class GrowingLines:
         os.ftruncate(self._descriptor, self._end)
 
     def append(self, value: Mapping[str, Any]) -> None:
-        """Write one line behind the last; all of it or nothing. Refused when the volume is full."""
+        """Write one line behind the last; all of it or nothing. VolumeFull."""
         self.append_line(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
     def append_line(self, text: str) -> None:
@@ -67,9 +71,9 @@ class GrowingLines:
         except OSError as error:
             os.ftruncate(self._descriptor, self._end)
             if error.errno in _FULL:
-                raise Refused(
-                    f"{self.path.parent} is full",
-                    remedy="artifactctl reclaim makes room; then the same command again goes on from here",
+                raise VolumeFull(
+                    f"the volume of {self.path.parent} is full",
+                    remedy="artifactctl reclaim makes room; then the same command goes on from here",
                 ) from error
             raise
         self._end = at

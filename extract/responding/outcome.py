@@ -30,6 +30,11 @@ class Responded:
     stop: Stop | None
 
     @property
+    def answered(self) -> int:
+        """How many of the prompts that were named have an answer; the set may hold others."""
+        return self.tally.prompts + len(self.tally.unreadable) - self.unanswered
+
+    @property
     def is_sealed(self) -> bool:
         """Whether the set is complete, or its holes were accepted."""
         return self.artifact.sealed

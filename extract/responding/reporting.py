@@ -75,7 +75,7 @@ def lines(done: Responded, wanted: Wanted) -> list[str]:
     usage = done.usage
     state = "complete" if done.is_sealed else "not complete"
     said = [
-        f"{done.artifact.name}: {usage.answers:,} of {done.tally.prompts:,} prompts are answered, "
+        f"{done.artifact.name}: {done.answered:,} of {done.tally.prompts:,} prompts are answered, "
         f"{done.answered_now:,} of them now; the set is {state}"
     ]
     said.append(
@@ -87,6 +87,8 @@ def lines(done: Responded, wanted: Wanted) -> list[str]:
     marked = {"truncated": usage.truncated, "refused": usage.refused, "empty": usage.empty}
     if any(marked.values()):
         said.append("  marked     " + ", ".join(f"{count:,} {what}" for what, count in marked.items() if count))
+    if usage.answers > done.answered:
+        said.append(f"  besides    {usage.answers - done.answered:,} answers to prompts that were not named now")
     if done.tally.doubled:
         said.append(f"  left out   {done.tally.doubled:,} prompts that come again")
     return [*said, *_hole_lines(done)]

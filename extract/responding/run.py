@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from extract.responding.answers import Answer
 from extract.responding.credentials import Key
+from extract.responding.lines import VolumeFull
 from extract.responding.patience import Patience
 from extract.responding.prompts import Prompt
 from extract.responding.records import record_of
@@ -110,7 +111,10 @@ class Run:
 
     async def _work(self, prompts: Iterator[Prompt]) -> None:
         while not self.stopping.requested and (prompt := next(prompts, None)) is not None:
-            await self._answer(prompt)
+            try:
+                await self._answer(prompt)
+            except VolumeFull as full:
+                self.stopping.request(Stop(reason=StopReason.SPACE, message=full.message, remedy=full.remedy))
 
     async def _answer(self, prompt: Prompt) -> None:
         body = self.settings.body(prompt.messages, prompt.tools)

@@ -2,13 +2,15 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import timedelta
 
 from artifactctl.api import Session
 from artifactctl.domain.artifacts import Artifact, ArtifactKind, Reservation, RunState
 from artifactctl.domain.artifacts import Run as RunRecord
+from artifactctl.domain.errors import Busy
 from extract.responding.asking import Asker
+from extract.responding.lines import VolumeFull
 from extract.responding.outcome import Responded, usage_payload
 from extract.responding.prompts import Prompt, read_prompts, short_key
 from extract.responding.run import Hole, Run
@@ -28,7 +30,6 @@ MOST_LISTED = 1000
 _BYTES_A_TOKEN = 5
 _BYTES_A_RECORD = 1024
 _ROOM_FOR_LISTS = 1024 * 1024
-
 
 Progress = Callable[[int, int], None]
 """progress(prompts that are through, tokens that they took)."""
@@ -142,7 +143,8 @@ class _Stage:
                 with signals_noted(stopping):
                     await run.through(self._pending(), concurrency=wanted.concurrency)
             finally:
-                self._workplace.note({"run_ended": {"at": self._session.now.isoformat(), "answered": run.answered}})
+                with suppress(VolumeFull):  # then that is what the run ended with, and is said
+                    self._workplace.note({"run_ended": {"at": self._session.now.isoformat(), "answered": run.answered}})
                 run.sync()
         return run.answered, stopping.stop
 
@@ -211,4 +213,5 @@ class _Stage:
     def _tell_filled(self, room: Reservation | None) -> None:
         if room is not None and self._session.now < room.expires_at:
             filled = min(self._workplace.size_bytes - self._begun_bytes, room.reserved_bytes)
-            self._session.fill(room, filled_bytes=filled)
+            with suppress(Busy):  # it is told again in some seconds
+                self._session.fill(room, filled_bytes=filled)

@@ -16,6 +16,7 @@ class StopReason(StrEnum):
     BUDGET = "budget"
     BARRED = "barred"
     SERVER = "server"
+    SPACE = "space"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

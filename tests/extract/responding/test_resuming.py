@@ -157,6 +157,17 @@ def test_more_prompts_go_into_a_set_that_is_not_complete(stages: Stages, server:
     assert (said["records"], said["answered_now"]) == (5, 4)
 
 
+def test_answers_to_prompts_that_are_not_named_any_more_stay_and_are_told(stages: Stages, server: FakeServer) -> None:
+    server.acts["question 4"] = [fake.refused(400)]
+    asked(stages, server, prompts_at(stages.root, 5), code=5)
+
+    ended = stages.done(*words_for(server, prompts_at(stages.root, 2, name="fewer.jsonl")))
+
+    assert "vol/answers: 2 of 2 prompts are answered, 0 of them now; the set is complete" in ended.stdout
+    assert "besides    2 answers to prompts that were not named now" in ended.stdout
+    stages.done("verify", "vol/answers")
+
+
 def test_two_runs_for_one_place_do_not_mix(stages: Stages, slow: FakeServer) -> None:
     prompts = prompts_at(stages.root, COUNT)
     running = started_until(stages, slow, prompts, 5)
