@@ -46,9 +46,10 @@ lint: $(TEST_STAMP)
 	$(IN_VENV)/lint-imports
 
 # One pytest run for everything, so that its summary is the last line. The sandbox is left out without root; the
-# tests that need it then say so, or fail where ARTIFACTCTL_REQUIRE_SYSTEM=1 demands them.
+# tests that need it then say so, or fail where ARTIFACTCTL_REQUIRE_SYSTEM=1 demands them. A test that fails runs once
+# more; what it said the first time is printed too, and the summary counts it.
 test: lint
-	tests/bench/sandbox.sh $(IN_VENV)/python -m pytest $(SPREAD)
+	tests/bench/sandbox.sh $(IN_VENV)/python -m pytest $(SPREAD) --reruns 1 --rerun-show-tracebacks
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

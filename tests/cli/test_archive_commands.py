@@ -74,3 +74,21 @@ def test_what_was_measured_is_what_leave_reckons_with(two_roots: Shop) -> None:
     assert (answer["basis"], answer["verdict"]) == ("assumed", "fits")
     assert [(item["name"], item["cannot_be_rebuilt"]) for item in answer["save"]] == [("dump", True)]
     assert answer["commands"] == ["artifactctl archive dump --to DESTINATION"]
+
+
+@pytest.mark.parametrize("to", ["far", "store"])
+def test_after_a_purge_a_restore_offers_the_copy_that_is_left(two_roots: Shop, tmp_path: Path, to: str) -> None:
+    word = to if to == "far" else f"file://{tmp_path}/store"
+    assert two_roots.run("archive", "dump", "--to", word).exit_code == 0
+    gone = two_roots.run(
+        "reclaim", str(tmp_path / "near/dump"), "--waive", "settled", "--reason", "room", "--purge-now", "--yes"
+    )
+    assert gone.exit_code in (0, 5), gone.output + gone.stderr  # 5: others write to this disk meanwhile
+
+    refused = two_roots.run("quarantine", "restore", "dump")
+
+    assert refused.exit_code == 4
+    where = "`far`" if to == "far" else word
+    assert f"`artifactctl unarchive dump` brings it back from {where}" in refused.stderr
+    assert two_roots.run("unarchive", "dump").exit_code == 0
+    assert (tmp_path / "near/dump/a.bin").exists()
