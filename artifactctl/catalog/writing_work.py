@@ -1,10 +1,11 @@
-"""Changes of runs, plans and operations."""
+"""Changes of runs, plans, operations and divided work."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from artifactctl.catalog import (
+    share_records,
     work_changes,
 )
 from artifactctl.catalog.transaction import Transaction
@@ -14,11 +15,12 @@ from artifactctl.domain.artifacts import (
 )
 from artifactctl.domain.ledger import Operation, PlanState, SavedPlan
 from artifactctl.domain.operations import JournalEvent
+from artifactctl.domain.shares import Share
 from artifactctl.domain.uptime import Uptime
 
 
 class WorkWriting(Transaction):
-    """Runs, plans, operations."""
+    """Runs, plans, operations, divided work."""
 
     def add_run(  # noqa: PLR0913  as above
         self,
@@ -141,6 +143,20 @@ class WorkWriting(Transaction):
         }
         changes = {key: value for key, value in given.items() if value is not None}
         return work_changes.update_operation(self, operation_id, changes)
+
+    # divided work
+
+    def divide(self, artifact_id: int, *, fingerprint: Mapping[str, str], shares: int) -> None:
+        """Record that the making of an artifact is divided into so many shares."""
+        share_records.divide(self, artifact_id, fingerprint, shares)
+
+    def claim_share(self, artifact_id: int, number: int, *, expires_at: datetime, holder: Mapping[str, Any]) -> Share:
+        """Give a share to a `holder` (owner, host, pid, pid_started) under a new fence."""
+        return share_records.claim(self, artifact_id, number, expires_at=expires_at, holder=holder)
+
+    def change_share(self, mine: Share, values: Mapping[str, Any]) -> Share:
+        """Change a share that its holder still has; LeaseLost when another took it over, or it is finished."""
+        return share_records.change_own(self, mine, values)
 
 
 def _uptime_columns(uptime: Uptime | None) -> dict[str, Any]:

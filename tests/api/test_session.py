@@ -105,6 +105,7 @@ def test_importing_the_api_loads_no_database_and_no_machine() -> None:
     assert {name for name in loaded if name.startswith("artifactctl.")} <= {
         "artifactctl.api",
         "artifactctl.api.leases",
+        "artifactctl.api.renewal",
         "artifactctl.api.session",
         "artifactctl.domain",
         "artifactctl.domain.artifacts",
