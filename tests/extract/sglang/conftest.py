@@ -9,8 +9,8 @@ import pytest
 
 from artifactctl.api.formats import FinalState
 from extract.running.engine import CorpusRecord, EngineRequest
-from extract.shards.records import token_hash
 from extract.sglang.engine import SglangEngine, open_engine
+from extract.shards.records import token_hash
 from tests.extract.sglang.fake_server import FakeServer
 from tests.extract.sglang.model_tree import BLOCKS, HIDDEN, VOCABULARY
 

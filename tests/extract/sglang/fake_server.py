@@ -13,6 +13,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from extract.sglang.hook import capture_hidden_states
 from extract.sglang.settings import FACTORY
 from tests.extract.sglang.model_tree import CausalModel, prefill
@@ -101,7 +103,7 @@ class FakeServer:
             body.broken_rows = {0} if fault.nan else set()
             batch = prefill([(rid, ids)], cached=fault.cached, chunk=fault.chunk)
             _, captured = self.model(batch)
-            rows = [sum((part[row].tolist() for part in captured), []) for row in range(len(captured[0]))]
+            rows = torch.cat(captured, dim=-1).tolist()
             body.broken_rows = set()
         finish = {"type": "length", "length": 1}
         if fault.abort:

@@ -39,7 +39,7 @@ class ForwardBatch:
 def prefill(
     prompts: Sequence[tuple[str, Sequence[int]]], *, cached: int = 0, chunk: int = 0, extends: bool = True
 ) -> ForwardBatch:
-    """Return the batch of these prompts; of each the first `cached` tokens, or all but the last `chunk`, are skipped."""
+    """Return the batch of these prompts; the first `cached` tokens, or all before the last chunk, are skipped."""
     skipped = [cached or (len(ids) - (len(ids) % chunk or chunk) if chunk else 0) for _, ids in prompts]
     kept = [list(ids)[skip:] for (_, ids), skip in zip(prompts, skipped, strict=True)]
     return ForwardBatch(

@@ -1,4 +1,4 @@
-"""The hook in a forward pass: which rows go where, what it refuses, and that a pass never stands still because of it."""
+"""The hook in a forward pass: which rows go where, what it refuses, and that a pass never stands still for it."""
 
 import json
 import os
@@ -212,5 +212,5 @@ def test_the_hook_needs_torch_and_the_standard_library_only() -> None:
     ],
 )
 def test_a_wrong_config_keeps_the_server_from_starting(config: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match="`spool`|`layers`|`limit_bytes`"):
+    with pytest.raises(ValueError, match=r"`spool`|`layers`|`limit_bytes`"):
         capture_hidden_states(config)
