@@ -91,6 +91,16 @@ def sync_folder(folder: Path) -> None:
         os.close(opened)
 
 
+def take_away_asides(folder: Path, name: str, *, keep: str = "") -> None:
+    """Remove what writers of `name` left aside in the folder, whatever their mark, but for the file called `keep`.
+
+    A writer that is still at it cannot publish any more: that is how one whose place was taken over is kept out.
+    """
+    for found in listed_names(folder):
+        if found.startswith(f"{name}.") and found.endswith(".partial") and found != keep:
+            (folder / found).unlink(missing_ok=True)
+
+
 def scratch_file(folder: Path) -> IO[bytes]:
     """Return a file without a name on the filesystem of `folder`; its bytes are free when it is closed."""
     return tempfile.TemporaryFile(dir=folder)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from artifactctl.capacity.calibration import FinishedRun
+from artifactctl.capacity.fit import Fit
 from artifactctl.capacity.plans import ExtractionRequest, plan_extraction
 from artifactctl.capacity.presets import ModelShape, model_shape_from_config
 from artifactctl.capacity.recipes import ExtractionRecipe, FileLayout
@@ -27,6 +28,7 @@ __all__ = [
     "ExtractionRequest",
     "FileLayout",
     "FinishedRun",
+    "Fit",
     "ModelShape",
     "Room",
     "model_shape_from_config",
@@ -42,6 +44,7 @@ class Room:
 
     free_bytes: int
     headroom_bytes: int
+    reserve_bytes: int
     limited_by: str
     mount: str
 
@@ -102,19 +105,22 @@ class Admission:
         return Room(
             free_bytes=headroom.bytes_until_full(peak_bytes=1, files=1),
             headroom_bytes=headroom_bytes,
+            reserve_bytes=headroom.reserve_bytes,
             limited_by=limited_by,
             mount=os.fsdecode(usage.mount),
         )
 
     def promise_for(self, purpose: str) -> Reservation | None:
-        """Return what was promised for a purpose at this place before and is still in force."""
+        """Return what was promised for a purpose before and is still in force."""
         with self._catalog.reading() as reading:
-            found = [
-                each
-                for each in reading.reservations(self._clock())
-                if each.path == self._place and each.purpose == purpose
-            ]
+            found = [each for each in reading.reservations(self._clock()) if each.purpose == purpose]
         return found[0] if found else None
+
+    def ends(self, plan: CapacityPlan) -> datetime:
+        """Return until when a promise for the plan holds: some time after its planned end."""
+        from artifactctl.inventory.reserving import expiry_of
+
+        return expiry_of(plan)
 
     def save(self, plan: CapacityPlan, *, name: str) -> Path:
         """Keep a plan among the tool's own files, for `reclaim --for`; return where."""

@@ -176,6 +176,12 @@ class Session:
         acting = self._acting()
         fill_reservation(self._catalog, reservation.reservation_id, filled_bytes=filled_bytes, acting=acting)
 
+    def fill_more(self, reservation: Reservation, *, added_bytes: int) -> None:
+        """Say how much more of it is written; several programs may fill one. One that is over is left alone."""
+        from artifactctl.inventory.reserving import fill_more
+
+        fill_more(self._catalog, reservation.reservation_id, added_bytes=added_bytes, acting=self._acting())
+
     def release(self, reservation: Reservation) -> None:
         """Give what is left of it back; UsageError when it has ended before."""
         from artifactctl.inventory.reserving import release_reservation
@@ -292,17 +298,34 @@ class Session:
         run: Run,
         *,
         state: RunState = RunState.SUCCEEDED,
+        duration: timedelta | None = None,
         cost_gpu_hours: float | None = None,
         cost_usd: float | None = None,
     ) -> Run:
-        """Record how a run ended and what doing it again would cost; Refused when it had ended before."""
+        """Record how a run ended and what doing it again would cost; Refused when it had ended before.
+
+        `duration` is how long it was worked on, where that is not the time since its start.
+        """
         from artifactctl.inventory.running import finish_run
 
         if state is RunState.RUNNING:
             raise UsageError("a run that is over is not running", remedy="say whether it succeeded or failed")
         return finish_run(
-            self._catalog, run, state=state, cost_gpu_hours=cost_gpu_hours, cost_usd=cost_usd, acting=self._acting()
+            self._catalog,
+            run,
+            state=state,
+            duration=duration,
+            cost_gpu_hours=cost_gpu_hours,
+            cost_usd=cost_usd,
+            acting=self._acting(),
         )
+
+    def run_in_progress(self, artifact: Artifact) -> Run | None:
+        """Return the run that makes the artifact and has not ended, None when there is none."""
+        with self._catalog.reading() as reading:
+            known = reading.runs(artifact_id=artifact.artifact_id)
+        making = [run for run in known if run.state is RunState.RUNNING and artifact.artifact_id in run.outputs]
+        return making[-1] if making else None
 
     def _acting(self) -> "Acting":
         from artifactctl.inventory.acting import Acting
