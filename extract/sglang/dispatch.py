@@ -55,13 +55,13 @@ class Dispatch:
         self._held: Task | None = None
         self._under_way: dict[Future[Collect], _Asked] = {}
         self._numbers = itertools.count(1)
+        self._pool = ThreadPoolExecutor(sum(server.at_once for server in servers), thread_name_prefix="sglang")
 
     def run(self, records: Iterator[CorpusRecord]) -> Iterator[Answered | Unable]:
         """Yield what came of each record, drawn when there is room for one; Refused when no server answers any more."""
-        pool = ThreadPoolExecutor(sum(server.at_once for server in self._servers), thread_name_prefix="sglang")
         try:
             while True:
-                yield from self._hand_out(pool, records)
+                yield from self._hand_out(records)
                 if not (self._under_way or self._later or self._held):
                     return
                 for future in self._finished():
@@ -69,9 +69,9 @@ class Dispatch:
                     if outcome is not None:
                         yield outcome
         finally:
-            self._break_off(pool)
+            self.break_off()
 
-    def _hand_out(self, pool: ThreadPoolExecutor, records: Iterator[CorpusRecord]) -> Iterator[Unable]:
+    def _hand_out(self, records: Iterator[CorpusRecord]) -> Iterator[Unable]:
         """Give the servers what they have room for; yield the records that none could ever take."""
         while (task := self._held or self._due() or self._drawn(records)) is not None:
             self._held = task
@@ -88,7 +88,7 @@ class Dispatch:
             request = server.request_id(f"{self._name}-{task.record.index}-{next(self._numbers)}")
             server.take_on(size_bytes)
             asked = _Asked(task=task, server=server, request=request, size_bytes=size_bytes)
-            self._under_way[pool.submit(server.ask, request, task.record.token_ids)] = asked
+            self._under_way[self._pool.submit(server.ask, request, task.record.token_ids)] = asked
 
     def _drawn(self, records: Iterator[CorpusRecord]) -> Task | None:
         if not any(server.asked < server.at_once for server in self._servers if not server.is_gone):
@@ -156,9 +156,9 @@ class Dispatch:
         heapq.heappush(self._later, (due, next(self._numbers), task))
         return True
 
-    def _break_off(self, pool: ThreadPoolExecutor) -> None:
+    def break_off(self) -> None:
         """Let nothing go on after the pass: what is under way is broken off, and what came of it removed."""
-        pool.shutdown(wait=False, cancel_futures=True)
+        self._pool.shutdown(wait=False, cancel_futures=True)
         while wait(self._under_way, timeout=_IDLE_SECONDS).not_done:
             for server in self._servers:
                 server.client.break_off()

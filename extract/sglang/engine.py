@@ -4,6 +4,8 @@ import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
+import click
+
 from artifactctl.api.admission import ExtractionRecipe
 from artifactctl.api.formats import FinalState
 from artifactctl.domain.errors import UsageError
@@ -27,7 +29,7 @@ _AT_ONCE = {Via.HOOK: 8, Via.HTTP: 2}
 
 
 class SglangEngine:
-    """Asks servers that were admitted. `notices` are what a person should hear before it begins."""
+    """Asks servers that were admitted."""
 
     def __init__(self, servers: Sequence[Server], facts: EngineFacts, resources: ExitStack) -> None:
         self._servers = tuple(servers)
@@ -35,7 +37,7 @@ class SglangEngine:
         self._resources = resources
         self._name = secrets.token_hex(6)
         self._passes = 0
-        self.notices = (HTTP_NOTICE,) if any(server.spool is None for server in servers) else ()
+        self._current: Dispatch | None = None
 
     @property
     def facts(self) -> EngineFacts:
@@ -46,11 +48,14 @@ class SglangEngine:
         """Yield what came of each record, in the order in which servers answer."""
         self._passes += 1
         name = f"{self._name}-{self._passes}"
-        for each in Dispatch(self._servers, self._facts.form, name, vocabulary=self._facts.vocabulary).run(records):
+        self._current = Dispatch(self._servers, self._facts.form, name, vocabulary=self._facts.vocabulary)
+        for each in self._current.run(records):
             yield each if isinstance(each, Unable) else _computed(each.record, each.received)
 
     def close(self) -> None:
-        """Break off what is under way and let the spools go."""
+        """Break off what is under way, should a pass not have ended, and let the spools go."""
+        if self._current is not None:
+            self._current.break_off()
         self._resources.close()
 
 
@@ -59,11 +64,13 @@ def open_engine(
 ) -> SglangEngine:
     """Return the engine when every server may be used; Refused and UsageError say what to change.
 
+    Servers come one a word, or several with commas between. What HTTP costs is told on standard error.
     `at_once` are requests to one server at a time. `answer_seconds` is how long it may be silent within one,
     `patience_seconds` how long it may be away before its records go to the others for good.
     """
     via = Via(request.via)
-    _require_possible(request.servers, request.final_state, via)
+    urls = tuple(url.strip() for word in request.servers for url in word.split(","))
+    _require_possible(urls, request.final_state, via)
     model = target_model(request.model)
     recipe = ExtractionRecipe(  # refuses what makes no sense
         shape=model.shape, layers=request.layers or model.shape.default_boundaries, final_state=request.final_state
@@ -71,11 +78,13 @@ def open_engine(
     wanted = Wanted(model=model, layers=recipe.layers, final_state=recipe.final_state, via=via)
     with ExitStack() as resources:
         servers: list[Server] = []
-        for url in request.servers:
+        for url in urls:
             client = ServerClient(url, answer_seconds=answer_seconds)
             server = admit(client, wanted, servers, at_once=at_once or _AT_ONCE[via], patience_seconds=patience_seconds)
             resources.callback(server.close)
             servers.append(server)
+        if via is Via.HTTP:
+            click.echo(HTTP_NOTICE, err=True)
         return SglangEngine(servers, _facts(wanted, servers[0]), resources.pop_all())
 
 

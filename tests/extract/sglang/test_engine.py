@@ -77,12 +77,26 @@ def test_the_runner_takes_what_the_engine_gives(opened: OpenEngine, tmp_path: Pa
         assert engine.facts.final_state is FinalState.POST
 
 
-def test_http_says_what_it_costs_and_lacks(opened: OpenEngine) -> None:
+def test_http_says_what_it_costs_and_lacks(opened: OpenEngine, capsys: pytest.CaptureFixture[str]) -> None:
     with FakeServer() as server:
-        (notice,) = opened(server, via="http").notices
+        opened(server, via="http")
 
-    assert "six times the bytes" in notice
-    assert "final state never comes" in notice
+    told = capsys.readouterr().err
+    assert "six times the bytes" in told
+    assert "final state never comes" in told
+
+
+def test_servers_may_come_with_commas_between(model: Path, tmp_path: Path) -> None:
+    with FakeServer(spool=tmp_path / "one") as one, FakeServer(spool=tmp_path / "two") as two:
+        both = (f"{one.url}, {two.url}",)
+        engine = open_engine(EngineRequest(model=model, final_state=FinalState.POST, servers=both), at_once=1)
+        wanted = records(20)
+
+        require_right(outcomes(engine, wanted), wanted)
+
+        assert one.served
+        assert two.served
+        engine.close()
 
 
 @VIAS
@@ -337,3 +351,19 @@ def test_what_no_server_can_do_is_refused_before_one_is_asked(
 
     with pytest.raises(UsageError, match=told):
         open_engine(EngineRequest(**asked))  # type: ignore[arg-type]
+
+
+def test_an_engine_that_is_closed_amid_a_pass_leaves_nothing_going_on(opened: OpenEngine, tmp_path: Path) -> None:
+    with FakeServer(
+        spool=tmp_path / "spool", faults=lambda request, number: Fault(slow_seconds=3 * (number > 0))
+    ) as it:
+        engine = opened(it, answer_seconds=60)
+        passing = engine.compute(iter(records(30)))
+        next(passing)
+        began = time.monotonic()
+
+        engine.close()
+
+        assert time.monotonic() - began < 2
+        assert [each.name for each in threading.enumerate() if each.name.startswith("sglang")] == []
+        del passing
