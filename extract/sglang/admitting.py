@@ -37,6 +37,15 @@ class Wanted:
             element=element,
         )
 
+    def launch_flags(self, architectures: Sequence[str]) -> tuple[str, ...]:
+        """Return the words that start a server fit for the run."""
+        return launch_flags(
+            layers=self.layers,
+            final_state=self.final_state is not FinalState.NONE,
+            ids=ids_for(self.layers, self.model.shape.layers, architectures),
+            via=self.via,
+        )
+
 
 def admit(
     client: ServerClient, wanted: Wanted, others: Sequence[Server], *, at_once: int, patience_seconds: float
@@ -46,14 +55,16 @@ def admit(
     The server holds its spool from here on: whoever got it closes it.
     """
     try:
-        settings = read_settings(client.get("/server_info"), url=client.url, via=wanted.via)
+        info = client.get("/server_info")
         architectures = client.get("/model_info").get("architectures") or []
     except AttemptFailed as failed:
         raise Refused(
             f"the server {client.url} does not say how it was started: {failed.reason}",
             remedy="start it, or correct --server; sglang 0.5.23 or newer answers /server_info",
         ) from failed
-    _require_layers(settings, wanted, client.url, architectures)
+    flags = wanted.launch_flags(architectures)
+    settings = read_settings(info, url=client.url, via=wanted.via, flags=flags)
+    _require_layers(settings, wanted, client.url, architectures, flags)
     _require_model(settings, wanted.model, client.url)
     _require_beside(settings, others, client.url)
     server = Server(
@@ -72,27 +83,20 @@ def admit(
         raise
 
 
-def _require_layers(settings: ServerSettings, wanted: Wanted, url: str, architectures: Sequence[str]) -> None:
-    blocks, final = wanted.model.shape.layers, wanted.final_state is not FinalState.NONE
+def _require_layers(
+    settings: ServerSettings, wanted: Wanted, url: str, architectures: Sequence[str], flags: Sequence[str]
+) -> None:
+    final = wanted.final_state is not FinalState.NONE
     if settings.hook is not None:
         found, has_final = settings.hook.layers, settings.hook.final_state
     else:
-        found, has_final = captured_boundaries(settings.layer_ids, blocks, architectures), False
-    if (found, has_final) == (wanted.layers, final):
-        return
-    ids = ids_for(wanted.layers, blocks, architectures)
-    flags = launch_flags(
-        spool=settings.hook.spool if settings.hook else "",
-        layers=wanted.layers,
-        final_state=final,
-        ids=ids,
-        via=wanted.via,
-    )
-    raise Refused(
-        f"the server {url} gives the boundaries {list(found)} {'with' if has_final else 'without'} the final state, "
-        f"this run wants {list(wanted.layers)} {'with' if final else 'without'} it",
-        remedy=f"start it again with {shlex.join(flags)}",
-    )
+        found, has_final = captured_boundaries(settings.layer_ids, wanted.model.shape.layers, architectures), False
+    if (found, has_final) != (wanted.layers, final):
+        raise Refused(
+            f"the server {url} gives {list(found)} {'with' if has_final else 'without'} the final state, "
+            f"this run wants {list(wanted.layers)} {'with' if final else 'without'} it",
+            remedy=f"start it again with {shlex.join(flags)}",
+        )
 
 
 def _require_model(settings: ServerSettings, model: TargetModel, url: str) -> None:

@@ -21,11 +21,14 @@ class ServerClient:
     def __init__(self, url: str, *, answer_seconds: float) -> None:
         """`answer_seconds` is how long a server may be silent within a request."""
         parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        try:
+            self._host, self._port = parts.hostname or "", parts.port
+        except ValueError:  # a port that is none
+            self._host, self._port = "", None
+        if parts.scheme not in ("http", "https") or not self._host or parts.query or parts.fragment:
             raise UsageError(f"`{url}` is not the address of a server", remedy="--server http://HOST:PORT")
         self.url = url.rstrip("/")
         self._secure = parts.scheme == "https"
-        self._host, self._port = parts.hostname, parts.port
         self._base = parts.path.rstrip("/")
         self._answer_seconds = answer_seconds
         self._live: set[socket.socket] = set()

@@ -100,6 +100,7 @@ class StatesCapture:
     def __init__(self, settings: HookSettings) -> None:
         self._settings = settings
         self._spool = Spool(settings.spool, settings.limit_bytes)
+        self._spool.make()
         self._spool.remove_torn()
 
     def __call__(self, module: Any, arguments: Sequence[Any], output: Any) -> None:

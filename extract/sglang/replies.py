@@ -60,6 +60,8 @@ def require_prefilled(reply: Mapping[str, Any], tokens: int) -> Mapping[str, Any
         )
     if meta.get("prompt_tokens") != tokens:
         raise AttemptFailed(f"the server ran {meta.get('prompt_tokens')} tokens instead of its {tokens}", again=False)
+    if meta.get("num_retractions"):
+        raise AttemptFailed("the server took the request back and ran it again, for want of memory", again=True)
     if meta.get("cached_tokens"):
         reason = (
             f"{meta['cached_tokens']} of its {tokens} tokens were cached and have no states (--disable-radix-cache)"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from artifactctl.api.formats import ElementType
-from artifactctl.domain.errors import Busy
+from artifactctl.domain.errors import Busy, Refused
 from extract.sglang.attempts import AttemptFailed, Received, require_whole
 from extract.sglang.client import ServerClient
 from extract.sglang.receiving import take
@@ -79,11 +79,18 @@ class Server:
         self.asked, self.asked_bytes = self.asked - 1, self.asked_bytes - size_bytes
 
     def open_spool(self) -> None:
-        """Become the reader of its spool; Busy when another extraction reads it."""
+        """Become the reader of its spool; Busy when another extraction reads it, Refused when it cannot be read."""
         if self.settings.hook is None:
             return
         self.spool = Spool(self.settings.hook.spool, self.settings.hook.limit_bytes)
-        if not self.resources.enter_context(self.spool.read_alone()):
+        try:
+            alone = self.resources.enter_context(self.spool.read_alone())
+        except OSError as error:
+            raise Refused(
+                f"the spool {self.spool.folder} of {self.url} cannot be read here: {error.strerror}",
+                remedy="run this on the server's machine, as the server's user",
+            ) from error
+        if not alone:
             raise Busy(
                 f"another extraction reads the spool {self.spool.folder} of {self.url}",
                 remedy="wait for it, or give every extraction servers of its own",

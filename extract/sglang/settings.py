@@ -4,7 +4,9 @@ The fields are those of sglang 0.5.23 (srt/arg_groups/fields/*.py; `/server_info
 them, srt/entrypoints/http_server.py). A field that is not there is not known, and not knowing is a no.
 """
 
+import json
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -17,6 +19,7 @@ OLDEST = (0, 5, 23)
 """The first with `--enable-return-aux-hidden-states`."""
 
 FACTORY = "extract.sglang.hook:capture_hidden_states"
+EXAMPLE_SPOOL = "/dev/shm/artifactctl-spool"
 _ABSENT = object()
 
 
@@ -170,8 +173,8 @@ _RULES = (
 )
 
 
-def read_settings(info: Mapping[str, Any], *, url: str, via: Via) -> ServerSettings:
-    """Return the settings of a server; Refused names every wrong one with the flag to change."""
+def read_settings(info: Mapping[str, Any], *, url: str, via: Via, flags: Sequence[str] = ()) -> ServerSettings:
+    """Return the settings of a server; Refused names every wrong one with the flag to change, and all `flags`."""
     problems = [*_version_problems(info), *(_problem(rule, info) for rule in _RULES if _concerns(rule, via))]
     hook = None
     if via is Via.HOOK:
@@ -182,7 +185,7 @@ def read_settings(info: Mapping[str, Any], *, url: str, via: Via) -> ServerSetti
     if wrong:
         raise Refused(
             f"the server {url} cannot be used for extraction: {wrong[0]}",
-            remedy="start it again with the flags named; `artifactctl extract run --help` has a whole line",
+            remedy=f"start it again with {shlex.join(flags)}" if flags else "start it again with the flags named",
             further=[f"the server {url}: {problem}" for problem in wrong[1:]],
         )
     ids = info.get("return_aux_hidden_state_layer_ids")
@@ -199,11 +202,9 @@ def read_settings(info: Mapping[str, Any], *, url: str, via: Via) -> ServerSetti
 
 
 def launch_flags(
-    *, spool: str, layers: Sequence[int], final_state: bool, ids: Sequence[int] | None, via: Via
+    *, layers: Sequence[int], final_state: bool, ids: Sequence[int] | None, via: Via, spool: str = EXAMPLE_SPOOL
 ) -> tuple[str, ...]:
     """Return the words that start a server fit for extraction, after the model and parallelism of its own."""
-    import json
-
     words = [
         *("--enable-return-aux-hidden-states", "--speculative-algorithm", "EAGLE3"),
         *("--disable-radix-cache", "--chunked-prefill-size", "-1"),

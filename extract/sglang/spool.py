@@ -92,12 +92,18 @@ class SpoolFile:
 
 
 class Spool:
-    """The folder, from both sides. Any number of processes may write; `read_alone` is for the one that reads."""
+    """The folder, from both sides. Any number of processes may write; `read_alone` is for the one that reads.
+
+    Server and extraction run as one user: nobody else may look into the folder.
+    """
 
     def __init__(self, folder: str, limit_bytes: int) -> None:
         self.folder = folder
         self.limit_bytes = limit_bytes
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+
+    def make(self) -> None:
+        """Make the folder, where it is not there yet."""
+        os.makedirs(self.folder, mode=0o700, exist_ok=True)
 
     def begin(self, request: str, size_bytes: int, *, until: float) -> SpoolFile:
         """Return a file with room for `size_bytes`, waiting for it until `time.monotonic()` says `until`; NoRoom."""

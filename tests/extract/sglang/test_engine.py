@@ -266,8 +266,11 @@ def test_no_records_is_no_work(opened: OpenEngine, tmp_path: Path) -> None:
 def test_a_server_with_wrong_settings_is_refused_before_a_record_is_sent(
     opened: OpenEngine, tmp_path: Path, info: dict[str, object], told: str
 ) -> None:
-    with FakeServer(spool=tmp_path / "spool", info=info) as server, pytest.raises(Refused, match=told):
+    with FakeServer(spool=tmp_path / "spool", info=info) as server, pytest.raises(Refused, match=told) as refused:
         opened(server)
+
+    assert server.served == []
+    assert "model_path" in info or "--forward-hooks" in refused.value.remedy
 
 
 def test_other_layers_are_refused_with_the_whole_line_to_type(opened: OpenEngine, tmp_path: Path) -> None:
@@ -324,6 +327,17 @@ def test_two_servers_with_one_spool_or_of_two_versions_are_refused(opened: OpenE
         opened(one, two)
 
 
+def test_a_spool_that_is_on_another_machine_is_refused_and_not_made_here(opened: OpenEngine, tmp_path: Path) -> None:
+    with FakeServer(spool=tmp_path / "spool", hook_config={"spool": str(tmp_path / "there")}) as server:
+        for each in (tmp_path / "there").iterdir():
+            each.unlink()
+        (tmp_path / "there").rmdir()
+        with pytest.raises(Refused, match="cannot be read here: No such file"):
+            opened(server)
+
+    assert not (tmp_path / "there").exists()
+
+
 def test_a_second_extraction_from_one_server_has_to_wait(opened: OpenEngine, tmp_path: Path) -> None:
     with FakeServer(spool=tmp_path / "spool") as server:
         first_one = opened(server)
@@ -340,6 +354,7 @@ def test_a_second_extraction_from_one_server_has_to_wait(opened: OpenEngine, tmp
         ({"servers": ()}, "--server|needs the address"),
         ({"servers": ("http://a:1", "http://a:1")}, "once"),
         ({"servers": ("a:1",)}, "not the address"),
+        ({"servers": ("http://a:x",)}, "not the address"),
         ({"final_state": FinalState.PRE}, "after the final norm only"),
         ({"final_state": FinalState.POST, "via": "http"}, "no final state"),
     ],

@@ -67,6 +67,7 @@ def test_what_may_pass_is_asked_again(status: int, *, again: bool) -> None:
         ({}, "no meta_info"),
         ({"meta_info": meta(prompt_tokens=1)}, "ran 1 tokens instead of its 2"),
         ({"meta_info": meta(cached_tokens=1)}, "1 of its 2 tokens were cached.*--disable-radix-cache"),
+        ({"meta_info": meta(num_retractions=1)}, "took the request back"),
         ({"meta_info": meta(finish_reason={"type": "abort", "message": "out of memory"})}, "gave .* up: out of memory"),
     ],
 )

@@ -21,6 +21,7 @@ from tests.extract.sglang.real.server import real_server
 BLOCKS, LAYERS, VOCABULARY = 8, (2, 4, 5), 300
 CONVERSATIONS = 40
 NOISE = 1.5
+LONGEST_SECONDS = 900
 
 States = dict[int, "np.ndarray[Any, Any]"]
 
@@ -64,7 +65,9 @@ def corpus(stages: Stages, model: Path) -> None:
 
 def extracted(stages: Stages, model: Path, name: str, *words: str) -> States:
     """Run an extraction and return its states by record, float32 [L, K, H]."""
-    stages.done("extract", "run", "--corpus", "corpus", "--model", model, "--out", stages.root / name, *words)
+    options = ("--corpus", "corpus", "--model", model, "--out", stages.root / name, *words)
+    outcome = stages.cli("extract", "run", *options, timeout_seconds=LONGEST_SECONDS)
+    assert outcome.code == 0, f"{outcome.stdout}\n{outcome.stderr}"
     found: States = {}
     for path in sorted((stages.root / name).glob("shard-*.safetensors")):
         with open_shard(path) as shard:
