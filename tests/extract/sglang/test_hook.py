@@ -1,6 +1,5 @@
 """The hook in a forward pass: which rows go where, what it refuses, and that a pass never stands still for it."""
 
-import json
 import os
 import signal
 import subprocess
@@ -13,7 +12,7 @@ import pytest
 import torch
 
 from extract.sglang.attempts import AttemptFailed, Received
-from extract.sglang.hook import StatesCapture, capture_hidden_states
+from extract.sglang.hook import capture_hidden_states
 from extract.sglang.receiving import take
 from extract.sglang.spool import Spool
 from tests.bench.sandbox import CHECKOUT
@@ -162,12 +161,11 @@ def test_a_spool_that_is_gone_ends_no_pass(tmp_path: Path) -> None:
 
 KILLED_BEFORE_THE_RENAME = """
 import os, signal, sys
-from pathlib import Path
-from tests.extract.sglang.test_hook import hooked
-from tests.extract.sglang.model_tree import prefill
-model = hooked(Path(sys.argv[1]), limit_bytes=5000, wait_seconds=5)
+from extract.sglang.spool import Spool
+file = Spool(sys.argv[1], 5000).begin("artifactctl-a", 3000, until=0)
 os.replace = lambda *names: os.kill(os.getpid(), signal.SIGKILL)
-model(prefill([("artifactctl-a", list(range(20)))]))
+file.write(b"x" * 2984)
+file.publish()
 """
 
 
@@ -175,28 +173,33 @@ def test_a_server_killed_between_write_and_rename_leaves_no_record_and_no_room_t
     killed = subprocess.run([sys.executable, "-c", KILLED_BEFORE_THE_RENAME, tmp_path], cwd=CHECKOUT, check=False)
 
     assert killed.returncode == -signal.SIGKILL
-    assert (tmp_path / "artifactctl-a.partial").stat().st_size > 2000
+    assert (tmp_path / "artifactctl-a.partial").stat().st_size == 3000
     with pytest.raises(AttemptFailed, match="left nothing"):
         taken(tmp_path, "artifactctl-a")
-    hook = capture_hidden_states({"spool": str(tmp_path), "layers": [2, 4, 5], "limit_bytes": 5000})
-    assert isinstance(hook, StatesCapture)
+    model = hooked(tmp_path, limit_bytes=5000, wait_seconds=1)
     assert Spool(str(tmp_path), 5000).used_bytes() == 0
+    model(prefill([("artifactctl-b", list(range(20)))]))
+    assert len(taken(tmp_path, "artifactctl-b").layers[0]) == 20
 
 
-def test_the_hook_needs_torch_and_the_standard_library_only() -> None:
+def test_a_live_server_makes_room_of_what_a_killed_one_left(tmp_path: Path) -> None:
+    model = hooked(tmp_path, limit_bytes=5000, wait_seconds=5)
+    subprocess.run([sys.executable, "-c", KILLED_BEFORE_THE_RENAME, tmp_path], cwd=CHECKOUT, check=False)
+
+    model(prefill([("artifactctl-b", list(range(20)))]))
+
+    assert len(taken(tmp_path, "artifactctl-b").layers[0]) == 20
+
+
+def test_the_hook_brings_nothing_of_this_program_but_its_spool() -> None:
     program = (
-        "import sys, json; before = set(sys.modules); import extract.sglang.hook as hook; import tempfile;"
-        "folder = tempfile.mkdtemp(); hook.capture_hidden_states({'spool': folder, 'layers': [2]});"
-        "import os, torch; [os.unlink(os.path.join(folder, name)) for name in os.listdir(folder)]; os.rmdir(folder);"
-        "known = set(sys.stdlib_module_names) | {'torch', 'extract'};"
-        "tops = {name.partition('.')[0] for name in set(sys.modules) - before};"
-        "print(json.dumps(sorted(name for name in tops if name in ('artifactctl', 'click', 'sqlalchemy', 'pydantic',"
-        "'zstandard', 'safetensors', 'psutil', 'tokenizers')) + sorted(name for name in sys.modules"
-        " if name.startswith('extract.'))))"
+        "import sys; before = set(sys.modules); import extract.sglang.hook;"
+        "print(*sorted(name for name in set(sys.modules) - before"
+        " if name.partition('.')[0] not in sys.stdlib_module_names))"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=CHECKOUT, check=True, capture_output=True, text=True)
 
-    assert json.loads(done.stdout) == ["extract.sglang", "extract.sglang.hook", "extract.sglang.spool"]
+    assert done.stdout.split() == ["extract", "extract.sglang", "extract.sglang.hook", "extract.sglang.spool"]
 
 
 @pytest.mark.parametrize(
