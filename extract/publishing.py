@@ -76,6 +76,12 @@ def publish(aside: Path, place: Path) -> None:
     sync_folder(place.parent)
 
 
+def replace_durably(source: Path, target: Path) -> None:
+    """Give a synced file of the stage's own its name, in place of an earlier one, durably."""
+    os.replace(source, target)
+    sync_folder(target.parent)
+
+
 def sync_file(file: IO[bytes]) -> None:
     """Make what was written to the file durable."""
     file.flush()

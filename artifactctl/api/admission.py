@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from artifactctl.capacity.calibration import FinishedRun
 from artifactctl.capacity.fit import Fit
 from artifactctl.capacity.plans import ExtractionRequest, plan_extraction
-from artifactctl.capacity.presets import ModelShape
+from artifactctl.capacity.presets import ModelShape, model_shape_from_config
 from artifactctl.capacity.recipes import ExtractionRecipe, FileLayout
 from artifactctl.capacity.verdict import CapacityPlan
 from artifactctl.domain.artifacts import Reservation
@@ -31,6 +31,7 @@ __all__ = [
     "Fit",
     "ModelShape",
     "Room",
+    "model_shape_from_config",
 ]
 
 

@@ -139,10 +139,13 @@ class Session:
             return tuple(os.fsdecode(path) for path, kind, _ in reading.members(artifact.artifact_id) if kind == "f")
 
     def require_place(self, path: PathLike) -> None:
-        """Return when something may be registered at `path`, which need not be there yet; UsageError, Refused."""
-        from artifactctl.inventory.registering import refuse_part_of_another, target_for
+        """Return when something new may be written and registered at `path`, which need not be there yet.
 
-        refuse_part_of_another(self._catalog, target_for(self._host, self._catalog, self._absolute(path)))
+        UsageError below no managed root, Refused inside the folder of another artifact.
+        """
+        from artifactctl.inventory.registering import refuse_inside_another, target_for
+
+        refuse_inside_another(self._catalog, target_for(self._host, self._catalog, self._absolute(path)))
 
     def artifact(self, name: str) -> Artifact:
         """Return what is known by a name or at a path; UsageError with the nearest names when nothing is."""

@@ -9,7 +9,16 @@ from typing import TypeVar
 
 from artifactctl.catalog.artifact_queries import PRESENT
 from artifactctl.catalog.reading import Reading
-from artifactctl.domain.artifacts import Artifact, Hold, Lease, LineageEdge, Reservation, Run
+from artifactctl.domain.artifacts import (
+    Artifact,
+    ArtifactKind,
+    Hold,
+    Lease,
+    LineageEdge,
+    ReplicaState,
+    Reservation,
+    Run,
+)
 
 _T = TypeVar("_T")
 
@@ -28,7 +37,7 @@ class IndexedReading(Reading):
 
     @cached_property
     def _by_id(self) -> dict[int, Artifact]:
-        return {artifact.artifact_id: artifact for artifact in self.artifacts()}
+        return {artifact.artifact_id: artifact for artifact in super().artifacts()}
 
     @cached_property
     def _places(self) -> dict[str, list[tuple[bytes, Artifact]]]:
@@ -56,6 +65,25 @@ class IndexedReading(Reading):
     @cached_property
     def _all_holds(self) -> tuple[Hold, ...]:
         return super().holds()
+
+    def artifacts(
+        self,
+        *,
+        kind: ArtifactKind | None = None,
+        state: ReplicaState | None = None,
+        names: Collection[str] | None = None,
+        numbers: Collection[int] | None = None,
+    ) -> tuple[Artifact, ...]:
+        if names is not None:
+            return super().artifacts(kind=kind, state=state, names=names, numbers=numbers)
+        chosen = self._by_id if numbers is None else frozenset(numbers)
+        return tuple(
+            artifact
+            for artifact in self._by_id.values()  # by name, as they were read
+            if artifact.artifact_id in chosen
+            and kind in (None, artifact.kind)
+            and (state is None or any(replica.state is state for replica in artifact.replicas))
+        )
 
     def artifact(self, name: str) -> Artifact | None:
         if name not in self._named:

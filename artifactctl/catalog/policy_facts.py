@@ -6,126 +6,137 @@ the guards look above and below it too.
 
 import json
 import os
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 from sqlalchemy import Connection
 
 from artifactctl.catalog import place_queries, policy_queries
 from artifactctl.catalog.mapping import AnyRow
-from artifactctl.domain.artifacts import ArtifactKind, LineageRole, Root, RunState
-from artifactctl.domain.ingredients import INPUT_ROLES, names_its_ingredients
-from artifactctl.policy.facts import ChildFacts, Facts
-from artifactctl.policy.scope import Needed, Wanted
-
-STEP = "step"
-_Measured = tuple[int, float]
-"""(Microseconds since 1970, value)."""
+from artifactctl.catalog.policy_surroundings import Measured, Surroundings, surroundings
+from artifactctl.domain.artifacts import ArtifactKind, ReplicaState, RunState
+from artifactctl.policy.facts import Facts
+from artifactctl.policy.scope import STEP, Needed, Wanted
 
 _KINDS = {kind.value: kind for kind in ArtifactKind}
-_ROLES = {role.value: role for role in LineageRole}
-_RUN_STATES = {state.value: state for state in RunState}
+_LIVE, _BUILDING = ReplicaState.LIVE.value, ReplicaState.BUILDING.value
+_MOVING = frozenset(
+    {
+        ReplicaState.BUILDING.value,
+        ReplicaState.QUARANTINING.value,
+        ReplicaState.PURGING.value,
+        ReplicaState.RESTORING.value,
+        ReplicaState.ARCHIVING.value,
+    }
+)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_ENCODING, _ERRORS = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
 
 
 def policy_facts(
     connection: Connection, scope: Sequence[Wanted], *, also: Collection[int], now: datetime, needed: Needed
 ) -> tuple[Facts, ...]:
     """Return the artifacts with bytes somewhere that are in the scope or numbered in `also`, with what is needed."""
-    condition = policy_queries.condition_for(scope, sorted(also))
-    runs = policy_queries.producers(connection, condition) if needed.runs else ()
-    known = _Known(
-        roots=place_queries.roots_ever(connection),
-        metrics=_metrics(policy_queries.measurements(connection, condition)) if needed.metrics else {},
-        children=_children(policy_queries.children(connection, condition)) if needed.children else {},
-        inputs=_inputs(policy_queries.parents(connection, condition)) if needed.inputs else {},
-        producers={key: (run, _RUN_STATES[state]) for key, run, state in runs},
-        held=policy_queries.held(connection),
-        leased=policy_queries.leased(connection, now),
-        read_by_runs=policy_queries.inputs_of_unfinished_runs(connection),
+    numbers = sorted(also)
+    selection = policy_queries.selection_of(scope, also=numbers)
+    if selection is None:
+        return ()
+    around = surroundings(connection, scope, also=numbers, now=now, needed=needed)
+    roots = place_queries.roots_ever(connection).values()
+    reader = _Reader(
+        around,
+        places={
+            root.root_id: (root.name, os.fsdecode(root.path.rstrip(b"/")) + "/") for root in roots if root.is_managed
+        },
+        tells_paths=needed.paths,
     )
-    return tuple(_facts(row, known) for row in policy_queries.artifacts(connection, condition))
+    return tuple(reader.facts(policy_queries.copies(connection, selection)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Known:
-    """Everything about artifacts but their own rows, by artifact id."""
+_ROOT, _STATE, _BYTES, _PASSED = 1, 2, 3, 5
+"""Where in a row of `policy_queries.copies` they stand."""
 
-    roots: Mapping[str, Root]
-    metrics: Mapping[int, Mapping[str, _Measured]]
-    children: Mapping[int, tuple[ChildFacts, ...]]
-    inputs: Mapping[int, "_Inputs"]
-    producers: Mapping[int, tuple[int, RunState]]
-    held: frozenset[int]
-    leased: frozenset[int]
-    read_by_runs: frozenset[int]
+_ALL_LIVE: AbstractSet[str] = frozenset({_LIVE})
+_NO_RUN: tuple[str, RunState | None] = ("", None)
+_NO_SUCCESSOR: tuple[str, ArtifactKind | None, bool] = ("", None, False)
+_NOTHING: Mapping[int, Measured] = {}
 
 
-@dataclass(slots=True)
-class _Inputs:
-    """What an artifact was made from. `all_living`: every input has a live copy."""
+class _Reader:
+    """Makes facts of the rows of copies. `places`: by root id, its name and what the paths below it begin with."""
 
-    kinds: list[ArtifactKind]
-    all_living: bool
+    def __init__(self, around: Surroundings, *, places: Mapping[str, tuple[str, str]], tells_paths: bool) -> None:
+        self._around = around
+        self._places = places
+        self._tells_paths = tells_paths
+
+    def facts(self, rows: Iterable[AnyRow]) -> Iterator[Facts]:
+        """Yield what is known of each artifact with a copy below a managed root; copies of one follow one another."""
+        copies: list[AnyRow] = []
+        for row in rows:
+            if row[_ROOT] not in self._places:
+                continue
+            if copies and copies[0][0] != row[0]:
+                yield self._of_one(copies)
+                copies = []
+            copies.append(row)
+        if copies:
+            yield self._of_one(copies)
+
+    def _of_one(self, copies: Sequence[AnyRow]) -> Facts:
+        """Return what is known of the artifact with these copies."""
+        if len(copies) == 1 and copies[0][_STATE] == _LIVE:  # as nearly all are
+            live, states = copies, _ALL_LIVE
+            allocated_bytes, verified_copies = copies[0][_BYTES], int(copies[0][_PASSED])
+        else:
+            live = [row for row in copies if row[_STATE] == _LIVE]
+            states = {row[_STATE] for row in copies}
+            allocated_bytes, verified_copies = sum(row[_BYTES] for row in live), sum(bool(row[_PASSED]) for row in live)
+        key, root_id, _, _, relative, _, name, kind_word, created, sealed, labels, details = (live or copies)[0]
+        around, kind = self._around, _KINDS[kind_word]
+        root, start = self._places[root_id] if live else ("", "")
+        run, run_state = around.producers.get(key, _NO_RUN)
+        asks_folder = not run and kind is ArtifactKind.CHECKPOINT
+        path = start + relative.decode(_ENCODING, _ERRORS) if live and (self._tells_paths or asks_folder) else ""
+        measured = [(metric, found[key][1]) for metric, found in around.metrics.items() if key in found]
+        successor, successor_kind, successor_verified = around.successors.get(key, _NO_SUCCESSOR)
+        inputs = around.inputs.get(key)
+        return Facts(  # by position, since names take three times as long
+            key,
+            name,
+            kind,
+            _EPOCH + timedelta(microseconds=created),
+            path if self._tells_paths else "",
+            root,
+            allocated_bytes,
+            len(live),
+            verified_copies,
+            states is _ALL_LIVE or (bool(live) and _MOVING.isdisjoint(states)),
+            sealed and _BUILDING not in states,
+            key in around.held,
+            key in around.leased,
+            path.rpartition("/")[0] if asks_folder else run,
+            run_state,
+            key in around.read_by_runs,
+            successor_kind is not None,
+            successor,
+            successor_kind,
+            successor_verified,
+            inputs is not None and inputs.make(kind),
+            _step(around.metrics.get(STEP, _NOTHING).get(key), details),
+            _pairs(labels),
+            tuple(measured),
+            around.children.get(key, ()),
+        )
 
 
-def _facts(row: AnyRow, known: _Known) -> Facts:
-    key, name, kind_word, created_at, sealed, labels, details, *of_copies = row
-    copies, verified_copies, moving, being_built, allocated_bytes, root_id, relative, *of_successor = of_copies
-    successor, successor_kind, successor_verified = of_successor
-    kind = _KINDS[kind_word]
-    root = known.roots.get(root_id)
-    path = "" if root is None else os.fsdecode(b"%b/%b" % (root.path.rstrip(b"/"), relative))
-    metrics = known.metrics.get(key, {})
-    run, run_state = _producer(known, key, kind, path)
-    return Facts(
-        artifact_id=key,
-        name=name,
-        kind=kind,
-        created_at=created_at,
-        path=path,
-        root="" if root is None else root.name,
-        allocated_bytes=int(allocated_bytes),
-        copies=copies,
-        verified_copies=verified_copies,
-        live=copies > 0 and moving == 0,
-        complete=sealed and being_built == 0,
-        held=key in known.held,
-        leased=key in known.leased,
-        run=run,
-        run_state=run_state,
-        input_of_unfinished_run=key in known.read_by_runs,
-        superseded=successor is not None,
-        successor=successor or "",
-        successor_kind=None if successor is None else _KINDS[successor_kind],
-        successor_verified=bool(successor_verified),
-        rebuildable=_can_be_rebuilt(kind, known.inputs.get(key)),
-        step=_step(metrics, details),
-        labels=_pairs(labels),
-        metrics=tuple(sorted((metric, value) for metric, (_, value) in metrics.items())),
-        children=known.children.get(key, ()),
-    )
-
-
-def _producer(known: _Known, key: int, kind: ArtifactKind, path: str) -> tuple[str, RunState | None]:
-    """Return the recorded run, else for a checkpoint the folder that it lies in, whose state nobody knows."""
-    found = known.producers.get(key)
-    if found is not None:
-        return str(found[0]), found[1]
-    return (path.rpartition("/")[0] if kind is ArtifactKind.CHECKPOINT else ""), None
-
-
-def _can_be_rebuilt(kind: ArtifactKind, inputs: "_Inputs | None") -> bool:
-    return inputs is not None and inputs.all_living and names_its_ingredients(kind, inputs.kinds)
-
-
-def _step(metrics: Mapping[str, _Measured], details: str) -> int | None:
+def _step(measured: Measured | None, details: str) -> int | None:
     """Return the step as a whole number: what was measured, else what recognition wrote down."""
-    if STEP in metrics:
-        value = metrics[STEP][1]
-        return int(value) if value.is_integer() else None
+    if measured is not None:
+        return int(measured[1]) if measured[1].is_integer() else None
     noted = dict(_pairs(details)).get(STEP, "") if STEP in details else ""
     return int(noted) if noted.isascii() and noted.isdecimal() else None
 
@@ -134,38 +145,3 @@ def _step(metrics: Mapping[str, _Measured], details: str) -> int | None:
 def _pairs(text: str) -> tuple[tuple[str, str], ...]:
     """Return labels or details; many artifacts bear the same."""
     return tuple((key, value) for key, value in json.loads(text))
-
-
-def _metrics(rows: Iterable[AnyRow]) -> dict[int, dict[str, _Measured]]:
-    """Return the newest value of every metric; of two of one instant, the one recorded later."""
-    newest: dict[int, dict[str, _Measured]] = defaultdict(dict)
-    for artifact_id, metric, value, measured_at in rows:
-        of_artifact = newest[artifact_id]
-        if metric not in of_artifact or of_artifact[metric][0] <= measured_at:
-            of_artifact[metric] = (measured_at, value)
-    return newest
-
-
-def _children(rows: Iterable[AnyRow]) -> dict[int, tuple[ChildFacts, ...]]:
-    found: dict[int, list[ChildFacts]] = defaultdict(list)
-    for parent_id, name, kind, role, verified in rows:
-        child = ChildFacts(
-            name=name, kind=_KINDS[kind], role=_ROLES[role], living=verified is not None, verified=bool(verified)
-        )
-        found[parent_id].append(child)
-    return {
-        key: tuple(sorted(each, key=lambda child: (child.name, child.role)) if len(each) > 1 else each)
-        for key, each in found.items()
-    }
-
-
-def _inputs(rows: Iterable[AnyRow]) -> dict[int, _Inputs]:
-    found: dict[int, _Inputs] = {}
-    for child_id, kind, role, living in rows:
-        if _ROLES[role] in INPUT_ROLES:
-            of_child = found.get(child_id)
-            if of_child is None:
-                of_child = found[child_id] = _Inputs(kinds=[], all_living=True)
-            of_child.kinds.append(_KINDS[kind])
-            of_child.all_living = of_child.all_living and bool(living)
-    return found

@@ -3,7 +3,8 @@
 Asked are artifacts that have bytes below a managed root: a copy that is neither gone nor archived.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -25,66 +26,48 @@ from sqlalchemy import (
 )
 
 from artifactctl.catalog.mapping import AnyRow
-from artifactctl.catalog.schema import root
 from artifactctl.catalog.schema_artifacts import artifact, lineage_edge, measurement, replica
 from artifactctl.catalog.schema_work import hold, lease, run, run_input, run_output
 from artifactctl.domain.artifacts import ReplicaState, RunState
 from artifactctl.policy.scope import Wanted
 
-_MOVING = (
-    ReplicaState.BUILDING,
-    ReplicaState.QUARANTINING,
-    ReplicaState.PURGING,
-    ReplicaState.RESTORING,
-    ReplicaState.ARCHIVING,
-)
 _WITHOUT_BYTES = (ReplicaState.GONE, ReplicaState.ARCHIVED)
 _ROWS_AT_ONCE = 20_000
 
-Condition = ColumnElement[bool] | None
-"""On a row of `artifact`; None where every artifact is meant."""
-
-_first = replica.alias("first")
 _successor = artifact.alias("successor")
 _child = artifact.alias("child")
 _parent = artifact.alias("parent")
-
+_made_from = lineage_edge.alias("made_from")
 
 _live = replica.c.state == ReplicaState.LIVE.value
-_verified = and_(
-    _live,
+_passed = and_(
     replica.c.verified_level.is_not(None),
     replica.c.verified_fingerprint != "",
     replica.c.verified_fingerprint == replica.c.fingerprint,
 )
-"""As the catalog recorded it: a live copy that passed `verify` with the fingerprint that it has."""
+"""As the catalog recorded it: a copy that passed `verify` with the fingerprint that it has."""
+
+_verified = and_(_live, _passed)
 
 
-def _count(condition: ColumnElement[bool]) -> ColumnElement[int]:
-    return func.count(case((condition, 1)))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Which artifacts are asked about: `condition` on a row of `artifact`, None where every one of them is.
 
+    `is_broad`: so many may be that going through all of a table is the shorter way.
+    """
 
-_totals_of_each = (
-    select(
-        replica.c.artifact_id,
-        func.min(case((_live, replica.c.id))).label("first_id"),
-        _count(_live).label("copies"),
-        _count(_verified).label("verified_copies"),
-        _count(replica.c.state.in_([state.value for state in _MOVING])).label("moving_copies"),
-        _count(replica.c.state == ReplicaState.BUILDING.value).label("copies_being_built"),
-        func.sum(case((_live, replica.c.allocated_bytes), else_=0)).label("allocated_bytes"),
-    )
-    .where(
-        replica.c.state.not_in([state.value for state in _WITHOUT_BYTES]),
-        replica.c.root_id.in_(select(root.c.id).where(root.c.forgotten_at.is_(None))),
-    )
-    .group_by(replica.c.artifact_id)
-)
-_standing_of_each = (
-    select(replica.c.artifact_id, func.max(case((_verified, 1), else_=0)).label("verified"))
-    .where(_live)
-    .group_by(replica.c.artifact_id)
-)
+    condition: ColumnElement[bool] | None
+    is_broad: bool
+
+    def of(self, statement: Select[Any], artifact_id: ColumnElement[int]) -> Select[Any]:
+        """Return the statement, asked only of rows that are about a chosen artifact."""
+        if self.condition is None:
+            return statement
+        chosen = select(artifact.c.id).where(self.condition)
+        if self.is_broad:
+            return statement.where(chosen.where(artifact.c.id == artifact_id).correlate_except(artifact).exists())
+        return statement.where(artifact_id.in_(chosen))
 
 
 def _as_stored(column: Column[Any]) -> ColumnElement[str]:
@@ -92,11 +75,16 @@ def _as_stored(column: Column[Any]) -> ColumnElement[str]:
     return type_coerce(column, Text)
 
 
-def condition_for(scope: Sequence[Wanted], also: Sequence[int]) -> ColumnElement[bool] | None:
-    """Return the condition of being in the scope, or one of the artifacts in `also`; None: every artifact is."""
-    if Wanted() in scope:
+def selection_of(*scopes: Sequence[Wanted], also: Sequence[int]) -> Selection | None:
+    """Return the choice of what is in every one of the scopes, or numbered in `also`; None: that is nothing."""
+    if not also and not all(scopes):
         return None
-    return or_(artifact.c.id.in_(also), *map(_condition, scope))
+    narrowing = [scope for scope in scopes if Wanted() not in scope]
+    if not narrowing:
+        return Selection(condition=None, is_broad=True)
+    in_each = and_(*(or_(false(), *map(_condition, scope)) for scope in narrowing))
+    is_broad = all(any(wanted.is_broad for wanted in scope) for scope in narrowing)
+    return Selection(condition=or_(artifact.c.id.in_(also), in_each), is_broad=is_broad)
 
 
 def _condition(wanted: Wanted) -> ColumnElement[bool]:
@@ -109,7 +97,7 @@ def _condition(wanted: Wanted) -> ColumnElement[bool]:
     if wanted.superseded:
         conditions.append(artifact.c.superseded_by_id.is_not(None))
     if wanted.has_inputs:
-        conditions.append(artifact.c.id.in_(select(lineage_edge.c.child_id)))
+        conditions.append(artifact.c.id.in_(select(_made_from.c.child_id)))
     if wanted.created_after is not None:
         conditions.append(artifact.c.created_at > wanted.created_after)
     if wanted.created_until is not None:
@@ -117,81 +105,94 @@ def _condition(wanted: Wanted) -> ColumnElement[bool]:
     return and_(*conditions)
 
 
-def artifacts(connection: Connection, condition: Condition) -> Iterator[AnyRow]:
-    """Yield each artifact's own columns, the sums over its copies, the place of its first live one, its successor."""
-    totals = _of_chosen(_totals_of_each, replica.c.artifact_id, condition).subquery("totals")
-    statement = select(
-        artifact.c.id,
-        _as_stored(artifact.c.name),
-        artifact.c.kind,
-        artifact.c.created_at,
-        artifact.c.sealed,
-        _as_stored(artifact.c.labels),
-        _as_stored(artifact.c.details),
-        totals.c.copies,
-        totals.c.verified_copies,
-        totals.c.moving_copies,
-        totals.c.copies_being_built,
-        totals.c.allocated_bytes,
-        _first.c.root_id,
-        _first.c.relative,
-        _successor.c.name,
-        _successor.c.kind,
-        case(
-            (artifact.c.superseded_by_id.is_(None), false()),
-            else_=exists().where(replica.c.artifact_id == artifact.c.superseded_by_id, _verified),
-        ),
-    ).select_from(
-        artifact.join(totals, totals.c.artifact_id == artifact.c.id)
-        .outerjoin(_first, _first.c.id == totals.c.first_id)
-        .outerjoin(_successor, _successor.c.id == artifact.c.superseded_by_id)
-    )
-    return _rows(connection, statement)
-
-
-def measurements(connection: Connection, condition: Condition) -> Iterator[AnyRow]:
-    """Yield (artifact_id, metric, value, measured_at) in the order in which they were recorded."""
-    measured_at = type_coerce(measurement.c.measured_at, BigInteger)
-    columns = (measurement.c.artifact_id, _as_stored(measurement.c.metric), measurement.c.value, measured_at)
-    return _rows(
-        connection, _of_chosen(select(*columns), measurement.c.artifact_id, condition).order_by(measurement.c.id)
-    )
-
-
-def children(connection: Connection, condition: Condition) -> Iterator[AnyRow]:
-    """Yield (parent_id, name, kind, role, verified) of everything made from an artifact; verified NULL: not living."""
-    of_chosen = _of_chosen(select(lineage_edge.c.child_id), lineage_edge.c.parent_id, condition)
-    living = _standing_of_each if condition is None else _standing_of_each.where(replica.c.artifact_id.in_(of_chosen))
-    standing = living.subquery("standing")
+def copies(connection: Connection, selection: Selection) -> Iterator[AnyRow]:
+    """Yield each copy that takes bytes, beside its artifact's own columns; those of one artifact follow one another."""
     statement = (
         select(
-            lineage_edge.c.parent_id,
-            _as_stored(_child.c.name),
-            _child.c.kind,
-            lineage_edge.c.role,
-            standing.c.verified,
+            artifact.c.id,
+            replica.c.root_id,
+            replica.c.state,
+            replica.c.allocated_bytes,
+            replica.c.relative,
+            _passed,
+            _as_stored(artifact.c.name),
+            artifact.c.kind,
+            type_coerce(artifact.c.created_at, BigInteger),
+            artifact.c.sealed,
+            _as_stored(artifact.c.labels),
+            _as_stored(artifact.c.details),
         )
-        .join(_child, _child.c.id == lineage_edge.c.child_id)
-        .outerjoin(standing, standing.c.artifact_id == lineage_edge.c.child_id)
-        .where(lineage_edge.c.parent_id != lineage_edge.c.child_id)
+        .join(replica, replica.c.artifact_id == artifact.c.id)
+        .where(replica.c.state.not_in([state.value for state in _WITHOUT_BYTES]))
+        .order_by(artifact.c.id, replica.c.id)
     )
-    return _rows(connection, _of_chosen(statement, lineage_edge.c.parent_id, condition))
+    return _rows(connection, statement if selection.condition is None else statement.where(selection.condition))
 
 
-def parents(connection: Connection, condition: Condition) -> Iterator[AnyRow]:
+def successors(connection: Connection, selection: Selection) -> Iterator[AnyRow]:
+    """Yield (artifact_id, name, kind, verified) of what took an artifact's place."""
+    verified = exists().where(replica.c.artifact_id == artifact.c.superseded_by_id, _verified)
+    statement = select(artifact.c.id, _as_stored(_successor.c.name), _successor.c.kind, verified).join(
+        _successor, _successor.c.id == artifact.c.superseded_by_id
+    )
+    return _rows(connection, statement if selection.condition is None else statement.where(selection.condition))
+
+
+def measurements(connection: Connection, selection: Selection, names: Collection[str] | None) -> Iterator[AnyRow]:
+    """Yield (artifact_id, metric, value, measured_at) of metrics with those names, in the order of their recording."""
+    measured_at = type_coerce(measurement.c.measured_at, BigInteger)
+    columns = (measurement.c.artifact_id, _as_stored(measurement.c.metric), measurement.c.value, measured_at)
+    statement = select(*columns).order_by(measurement.c.id)
+    if names is not None:
+        statement = statement.where(measurement.c.metric.in_(sorted(names)))
+    return _rows(connection, selection.of(statement, measurement.c.artifact_id))
+
+
+def children(connection: Connection, selection: Selection) -> Iterator[AnyRow]:
+    """Yield (parent_id, name, kind, role, verified) of what was made from an artifact; verified NULL: not living.
+
+    Of many children that differ in their names alone, the first by name stands for all.
+    """
+    standing = (
+        select(func.max(case((_verified, 1), else_=0)))
+        .where(replica.c.artifact_id == lineage_edge.c.child_id, _live)
+        .scalar_subquery()
+    )
+    each = select(
+        lineage_edge.c.parent_id,
+        _as_stored(_child.c.name).label("name"),
+        _child.c.kind,
+        lineage_edge.c.role,
+        standing.label("verified"),
+    ).join(_child, _child.c.id == lineage_edge.c.child_id)
+    each = each.where(lineage_edge.c.parent_id != lineage_edge.c.child_id)
+    found = selection.of(each, lineage_edge.c.parent_id).subquery()
+    alike = (found.c.parent_id, found.c.kind, found.c.role, found.c.verified)
+    first = func.min(_in_byte_order(connection, found.c.name))
+    return _rows(
+        connection,
+        select(found.c.parent_id, first, found.c.kind, found.c.role, found.c.verified).group_by(*alike),
+    )
+
+
+def parents(connection: Connection, selection: Selection) -> Iterator[AnyRow]:
     """Yield (child_id, kind, role, living) of everything that an artifact was made from."""
     living = exists().where(replica.c.artifact_id == lineage_edge.c.parent_id, _live)
     statement = select(lineage_edge.c.child_id, _parent.c.kind, lineage_edge.c.role, living.label("living")).join(
         _parent, _parent.c.id == lineage_edge.c.parent_id
     )
-    return _rows(connection, _of_chosen(statement, lineage_edge.c.child_id, condition))
+    return _rows(connection, selection.of(statement, lineage_edge.c.child_id))
 
 
-def producers(connection: Connection, condition: Condition) -> Iterator[AnyRow]:
-    """Yield (artifact_id, run_id, state) of the last run that wrote each artifact."""
-    last = select(run_output.c.artifact_id, func.max(run_output.c.run_id).label("run_id"))
-    newest = _of_chosen(last, run_output.c.artifact_id, condition).group_by(run_output.c.artifact_id).subquery()
-    return _rows(connection, select(newest.c.artifact_id, run.c.id, run.c.state).join(run, run.c.id == newest.c.run_id))
+def producers(connection: Connection, selection: Selection) -> Iterator[AnyRow]:
+    """Yield (artifact_id, run_id) of the last run that wrote each artifact."""
+    last = select(run_output.c.artifact_id, func.max(run_output.c.run_id)).group_by(run_output.c.artifact_id)
+    return _rows(connection, selection.of(last, run_output.c.artifact_id))
+
+
+def run_states(connection: Connection) -> dict[int, str]:
+    """Return the state of every run."""
+    return {key: state for key, state in connection.execute(select(run.c.id, run.c.state))}
 
 
 def held(connection: Connection) -> frozenset[int]:
@@ -211,16 +212,15 @@ def inputs_of_unfinished_runs(connection: Connection) -> frozenset[int]:
     return _ids(connection, select(run_input.c.artifact_id).join(run).where(unfinished))
 
 
-def _of_chosen(statement: Select[Any], artifact_id: ColumnElement[int], condition: Condition) -> Select[Any]:
-    if condition is None:
-        return statement
-    return statement.where(artifact_id.in_(select(artifact.c.id).where(condition)))
-
-
 def _rows(connection: Connection, statement: Select[Any]) -> Iterator[AnyRow]:
     """Yield rows without holding all of them in memory."""
     for rows in connection.execute(statement, execution_options={"yield_per": _ROWS_AT_ONCE}).partitions():
         yield from rows
+
+
+def _in_byte_order(connection: Connection, column: ColumnElement[str]) -> ColumnElement[str]:
+    """Return the column, compared like Python's text; a server would compare as its locale does."""
+    return column.collate("C") if connection.dialect.name == "postgresql" else column
 
 
 def _ids(connection: Connection, statement: Select[Any]) -> frozenset[int]:

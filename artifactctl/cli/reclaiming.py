@@ -77,9 +77,16 @@ def check_plan(wiring: Wiring, host: "Host", plan: "ReclaimPlan", path: bytes, *
     import os
     import shlex
 
-    from artifactctl.reclaim.applicability import check_applicable
+    from artifactctl.configuration.policy_files import changed_since
+    from artifactctl.reclaim.applicability import StalePlan, check_applicable
     from artifactctl.reclaim.consent import ApprovalMissing
 
+    changed = changed_since(plan.policy_files, working_directory=wiring.surroundings.working_directory)
+    if changed:
+        raise StalePlan(
+            f"plan {plan.digest[:12]} was made under {changed}, which says something else by now",
+            remedy="make a new plan with `artifactctl reclaim --policy`",
+        )
     file = shlex.quote(os.fsdecode(path))
     try:
         check_applicable(workplace_of(wiring, host=host, named=plan.policy_files), plan, resume=resume)

@@ -4,6 +4,7 @@ Files are called as the person named them, so that findings lead back to them.
 """
 
 import os
+import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -48,7 +49,7 @@ def meaning_of(files: Sequence[tuple[str, str | bytes]]) -> Policy:
 
 
 def policy_texts(words: Iterable[str], *, working_directory: Path) -> tuple[PolicyText, ...]:
-    """Return the files that `words` name: a file, a folder's *.yaml and *.yml by name, or `git:REV:PATH`; each once."""
+    """Return the files that `words` name, each once: a file, the *.yaml and *.yml of a folder, or `git:REV:PATH`."""
     found: dict[str, bytes] = {}
     for word in words:
         found.update(_named(word, working_directory))
@@ -67,6 +68,21 @@ def texts_in_force(settings: Settings, *, working_directory: Path) -> tuple[Poli
     )
 
 
+def changed_since(texts: Iterable[tuple[str, str]], *, working_directory: Path) -> str:
+    """Return the first of the files (name, text) that is there and says something else now, "" when none does.
+
+    One that is gone, or lay in a revision or on another machine, has not changed.
+    """
+    for name, text in texts:
+        path = working_directory / name
+        try:
+            if not name.startswith(GIT_PREFIX) and path.is_file() and path.read_bytes() != text.encode("utf-8"):
+                return name
+        except OSError as error:
+            raise _unreadable(name, error) from error
+    return ""
+
+
 def _seen_from(path: Path, working_directory: Path) -> str:
     within = path.is_relative_to(working_directory) and path != working_directory
     return str(path.relative_to(working_directory)) if within else str(path)
@@ -80,12 +96,28 @@ def _named(word: str, working_directory: Path) -> Iterable[PolicyText]:
     try:
         if not path.is_dir():
             return [(word, path.read_bytes())]
-        names = sorted(name for name in os.listdir(path) if name.endswith(_ENDINGS) and not name.startswith("."))
-        texts = [(name if word == "." else f"{word}/{name}", (path / name).read_bytes()) for name in names]
+        names = sorted(
+            name for name in os.listdir(path) if name.lower().endswith(_ENDINGS) and not name.startswith(".")
+        )
     except OSError as error:
-        raise PolicyUnreadable(
-            f"the policy {word} cannot be read: {error.strerror}", remedy="name a policy file, or a folder of them"
-        ) from error
+        raise _unreadable(word, error) from error
+    texts = [_file_in(path / name, name if word == "." else f"{word}/{name}") for name in names]
     if not texts:
         raise PolicyUnreadable(f"the folder {word} holds no policy file", remedy="policy files end in .yaml or .yml")
     return texts
+
+
+def _file_in(path: Path, shown: str) -> PolicyText:
+    """Return a file of a folder; what is none (a pipe, a folder, a link to nothing) is named, not left out."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise PolicyUnreadable(f"{shown} is no file", remedy="call only policy files .yaml or .yml here")
+        return shown, path.read_bytes()
+    except OSError as error:
+        raise _unreadable(shown, error) from error
+
+
+def _unreadable(shown: str, error: OSError) -> PolicyUnreadable:
+    return PolicyUnreadable(
+        f"the policy {shown} cannot be read: {error.strerror}", remedy="name a policy file, or a folder of them"
+    )

@@ -26,15 +26,20 @@ def files_at_revision(word: str, *, endings: tuple[str, ...], working_directory:
     ask = partial(_git, asked=word, working_directory=working_directory)
     commit = ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     where = f"{commit.decode().strip()}:{path.rstrip('/')}"
-    if ask("cat-file", "-t", where).strip() == b"blob":
-        return ((word, ask("cat-file", "blob", where)),)
-    listed = map(os.fsdecode, ask("ls-tree", "-z", "--name-only", where).split(b"\0"))
-    names = sorted(name for name in listed if name.endswith(endings) and not name.startswith("."))
+    ask("cat-file", "-t", where)  # says best why there is no such thing
+    kind, found = _followed(where, word, working_directory)
+    if kind == "blob":
+        return ((word, ask("cat-file", "blob", found)),)
+    listed = map(os.fsdecode, ask("ls-tree", "-z", "--name-only", found).split(b"\0"))
+    names = sorted(name for name in listed if name.lower().endswith(endings) and not name.startswith("."))
     if not names:
         raise RevisionUnreadable(f"{word} holds no policy file", remedy="policy files end in .yaml or .yml")
     shown = word if word.endswith(("/", ":")) else f"{word}/"
     inside = where if where.endswith(":") else f"{where}/"
-    return tuple((f"{shown}{name}", ask("cat-file", "blob", f"{inside}{name}")) for name in names)
+    return tuple(
+        (f"{shown}{name}", ask("cat-file", "blob", _file_at(f"{inside}{name}", f"{shown}{name}", working_directory)))
+        for name in names
+    )
 
 
 def place_in_work_tree(word: str, *, working_directory: Path) -> Path | None:
@@ -48,6 +53,34 @@ def place_in_work_tree(word: str, *, working_directory: Path) -> Path | None:
     return Path(os.fsdecode(ask("rev-parse", "--show-toplevel").rstrip(b"\n"))) / path
 
 
+def _file_at(where: str, shown: str, working_directory: Path) -> str:
+    kind, found = _followed(where, shown, working_directory)
+    if kind != "blob":
+        raise RevisionUnreadable(f"{shown} is no file", remedy="call folders otherwise than policy files")
+    return found
+
+
+def _followed(where: str, asked: str, working_directory: Path) -> tuple[str, str]:
+    """Return (blob, tree or commit; object id) of `REV:PATH`, through symbolic links inside the revision."""
+    if "\n" in where:
+        raise RevisionUnreadable(f"{asked} cannot be read: its name has a line break", remedy=_HINT)
+    said = _git(
+        "cat-file",
+        "--batch-check=%(objecttype) %(objectname)",
+        "--follow-symlinks",
+        asked=asked,
+        working_directory=working_directory,
+        given=os.fsencode(where) + b"\n",
+    )
+    kind, _, found = said.decode("utf-8", "replace").partition("\n")[0].partition(" ")
+    if kind not in ("blob", "tree", "commit"):
+        raise RevisionUnreadable(
+            f"{asked} cannot be read: it is, or lies behind, a symbolic link to what that revision does not hold",
+            remedy="put the file itself there",
+        )
+    return kind, found
+
+
 def _parts(word: str) -> tuple[str, str]:
     revision, separator, path = word.removeprefix(GIT_PREFIX).partition(":")
     if not separator or not revision or revision.startswith("-"):
@@ -55,10 +88,16 @@ def _parts(word: str) -> tuple[str, str]:
     return revision, path
 
 
-def _git(*words: str, asked: str, working_directory: Path) -> bytes:
-    command = [*_PROGRAM, *words]
+def _git(*words: str, asked: str, working_directory: Path, given: bytes = b"") -> bytes:
     try:
-        done = subprocess.run(command, cwd=working_directory, env=_environment(), capture_output=True, check=False)
+        done = subprocess.run(
+            [*_PROGRAM, *words],
+            cwd=working_directory,
+            env=_environment(),
+            input=given,
+            capture_output=True,
+            check=False,
+        )
     except FileNotFoundError as error:
         raise RevisionUnreadable(f"{asked} cannot be read: there is no git here", remedy="install git") from error
     if done.returncode:

@@ -10,13 +10,13 @@ from datetime import datetime
 from artifactctl.capacity.selection import ReclaimCandidate
 from artifactctl.catalog.indexed_reading import IndexedReading
 from artifactctl.catalog.reading import Reading
-from artifactctl.domain.artifacts import Artifact, Root
+from artifactctl.domain.artifacts import Artifact, ReplicaState, Root
 from artifactctl.domain.operations import JournalEvent
 from artifactctl.guards import Candidate
 from artifactctl.guards.by_catalog import catalog_permits
 from artifactctl.guards.company import going_with, kept_as_input, without_protect
 from artifactctl.inventory.candidates import Choice, Trust, candidate_for
-from artifactctl.inventory.kinship import Freshness
+from artifactctl.inventory.kinship import Freshness, proofs_to_look_at
 from artifactctl.inventory.rulings import Rulings
 from artifactctl.policy.ruleset import Policy
 
@@ -29,11 +29,10 @@ def reclaim_candidates(
     A fresh quarantine frees nothing before its grace has passed. `trust` is `trust_here` wherever the roots can be
     asked: what they hold and this catalog does not know is not offered then.
     """
-    indexed = IndexedReading(reading)
     inside = frozenset(root.root_id for root in roots)
     return (
         *_set_aside(reading, inside, now=now),
-        *_in_place(indexed, inside, policy=policy, trust=trust, now=now),
+        *_in_place(reading, inside, policy=policy, trust=trust, now=now),
     )
 
 
@@ -69,9 +68,11 @@ def _set_aside(reading: Reading, inside: Collection[str], *, now: datetime) -> I
 
 
 def _in_place(
-    reading: IndexedReading, inside: Collection[str], *, policy: Policy, trust: Trust, now: datetime
+    plain: Reading, inside: Collection[str], *, policy: Policy, trust: Trust, now: datetime
 ) -> Iterable[ReclaimCandidate]:
-    for copies in _offered(reading, inside, policy=policy, trust=trust, now=now):
+    rulings = Rulings(policy, plain, now=now)
+    reading = IndexedReading(plain) if rulings.offers_many else plain
+    for copies in _offered(reading, inside, rulings, trust=trust, now=now):
         artifact = copies[0].artifact
         yield ReclaimCandidate(
             name=artifact.name,
@@ -85,15 +86,14 @@ def _in_place(
 
 
 def _offered(
-    reading: IndexedReading, inside: Collection[str], *, policy: Policy, trust: Trust, now: datetime
+    reading: Reading, inside: Collection[str], rulings: Rulings, *, trust: Trust, now: datetime
 ) -> Iterable[Sequence[Candidate]]:
     """Yield the copies of one artifact at a time that the policy offers and nothing in the catalog keeps."""
-    artifacts = reading.artifacts()
-    rulings = Rulings(policy, reading, now=now)
-    fresh = Freshness.as_recorded(replica for artifact in artifacts for replica in artifact.replicas)
+    artifacts = reading.artifacts(state=ReplicaState.LIVE, numbers=rulings.offered)
+    pairs = rulings.under_consideration(artifacts, root_ids=inside)
     alone = [
         candidate
-        for artifact, replica in rulings.under_consideration(artifacts, root_ids=inside)
+        for artifact, replica in pairs
         if catalog_permits(
             without_protect(
                 candidate := candidate_for(
@@ -102,7 +102,7 @@ def _offered(
                     replica,
                     choice=Choice(named=False),
                     ruling=rulings.about(replica),
-                    fresh=fresh,
+                    fresh=Freshness.as_recorded((*artifact.replicas, *proofs_to_look_at(reading, artifact, replica))),
                     trust=trust,
                     now=now,
                 )

@@ -5,7 +5,7 @@ from datetime import datetime
 from artifactctl.catalog import Reading
 from artifactctl.domain.artifacts import Artifact
 from artifactctl.domain.errors import UsageError
-from artifactctl.inventory.policy_view import catalogue_view, view_for
+from artifactctl.inventory.policy_view import catalogue_view, view_for, without_garbage_collection
 from artifactctl.policy.differing import HORIZONS, Candidate, PolicyDifference, differ
 from artifactctl.policy.evaluating import evaluate, explain
 from artifactctl.policy.ruleset import Policy
@@ -15,7 +15,8 @@ from artifactctl.report.policy_explanation import Explanation
 def difference_between(old: Candidate, new: Candidate, reading: Reading, *, now: datetime) -> PolicyDifference:
     """Return what changes for every artifact that either policy may match until the last horizon."""
     policies = (old.standing, new.standing)
-    return differ(old, new, view_for(reading, policies, now=now, until=now + HORIZONS[-1]))
+    with without_garbage_collection():
+        return differ(old, new, view_for(reading, policies, now=now, until=now + HORIZONS[-1]))
 
 
 def explanation_of(policy: Policy, reading: Reading, artifact: Artifact, *, now: datetime) -> Explanation:

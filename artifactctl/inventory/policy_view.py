@@ -23,7 +23,7 @@ def view_for_rules(reading: Reading, *, now: datetime, policy: Policy, also: Col
     A protect of everything need not bring everything here: it is asked about what rules offer.
     """
     scope = scope_of((replace(policy, protects=()),), now=now, until=now)
-    return _view(reading, scope, needed_by((policy,)), now=now, also=also)
+    return _view(reading, scope, needed_by((policy,), now=now, until=now), now=now, also=also)
 
 
 def view_for(
@@ -32,20 +32,20 @@ def view_for(
     """Return the artifacts that any of the policies may match at any instant from `now` to `until`."""
     compared = tuple(policies)
     scope = scope_of(compared, now=now, until=until)
-    return _view(reading, scope, needed_by(compared), now=now, also=also)
+    return _view(reading, scope, needed_by(compared, now=now, until=until), now=now, also=also)
 
 
 def _view(
     reading: Reading, scope: Sequence[Wanted], needed: Needed, *, now: datetime, also: Collection[int]
 ) -> CatalogueView:
-    with _without_garbage_collection():
+    with without_garbage_collection():
         artifacts = reading.policy_facts(scope, also=also, now=now, needed=needed)
     return CatalogueView(artifacts=artifacts, taken_at=now, living=reading.live_by_kind())
 
 
 @contextmanager
-def _without_garbage_collection() -> Iterator[None]:
-    """Millions of values come into being and none of them refers back: looking for cycles takes a third of the time."""
+def without_garbage_collection() -> Iterator[None]:
+    """Millions of values come into being and none refers back: looking for cycles would take a third of the time."""
     was_on = gc.isenabled()
     gc.disable()
     try:

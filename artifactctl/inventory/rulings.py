@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from artifactctl.catalog import Reading
 from artifactctl.domain.artifacts import Artifact, LineageRole, Replica, ReplicaState
 from artifactctl.domain.identity import ManagedPath
-from artifactctl.inventory.policy_view import view_for_rules
+from artifactctl.inventory.policy_view import view_for_rules, without_garbage_collection
 from artifactctl.policy.evaluating import NO_RULE, evaluate
 from artifactctl.policy.facts import Facts
 from artifactctl.policy.protecting import Protections
@@ -62,9 +62,11 @@ class Rulings:
         self._policy = policy
         self._protections = Protections(policy, now=now)
         self._rules: Mapping[str, Rule] = {rule.name: rule for rule in policy.rules}
-        view = view_for_rules(reading, now=now, policy=policy, also=also)
-        self._facts = {facts.artifact_id: facts for facts in view.artifacts}
-        self._decisions = evaluate(replace(policy, protects=()), view, now=now).decisions
+        with without_garbage_collection():
+            view = view_for_rules(reading, now=now, policy=policy, also=also)
+            self._facts = {facts.artifact_id: facts for facts in view.artifacts}
+            self._decisions = evaluate(replace(policy, protects=()), view, now=now).decisions
+            self._offered = frozenset(key for key, decision in self._decisions.items() if decision.action is not None)
         self._living = sum(view.living.values())
 
     def about(self, replica: Replica) -> Ruling:
@@ -82,12 +84,12 @@ class Rulings:
     @property
     def offered(self) -> frozenset[int]:
         """The artifacts that rules offer, archiving included."""
-        return frozenset(number for number, decision in self._decisions.items() if not decision.kept)
+        return self._offered
 
     @property
     def offers_many(self) -> bool:
         """Whether so many of the living are offered that reading the whole catalog at once is the shorter way."""
-        return len(self.offered) * _QUESTIONS_OF_EACH > self._living
+        return len(self._offered) * _QUESTIONS_OF_EACH > self._living
 
     def under_consideration(
         self, artifacts: Collection[Artifact], *, root_ids: Collection[str]
@@ -133,11 +135,11 @@ def _protect_over(protections: Protections, facts: Facts, replica: Replica) -> P
 def _of_this_copy(facts: Facts, replica: Replica) -> Facts:
     """Return the facts with this copy's place; what lies in quarantine counts for what it was when it was live."""
     absolute = ManagedPath(root=replica.root.path, relative=replica.relative).absolute
-    here = replace(facts, path=os.fsdecode(absolute), root=replica.root.name)
+    here = facts._replace(path=os.fsdecode(absolute), root=replica.root.name)
     if facts.copies:
         return here
     verified = int(_is_verified(replica))
-    return replace(here, copies=1, verified_copies=verified, allocated_bytes=replica.allocated_bytes)
+    return here._replace(copies=1, verified_copies=verified, allocated_bytes=replica.allocated_bytes)
 
 
 def _is_verified(replica: Replica) -> bool:

@@ -38,7 +38,12 @@ class Load:
 
 def caps_on(loads: Sequence[Load], limits: Limits, past: Past) -> tuple[Cap, ...]:
     """Return every limit that is set, with what the plan would use of it."""
-    taken = taken_by(loads)
+    going = Counter(kind for kind, _ in {(load.kind, load.artifact_id) for load in loads})
+    return caps_of(taken_by(loads), going, limits, past)
+
+
+def caps_of(taken: Taken, going: Mapping[ArtifactKind, int], limits: Limits, past: Past) -> tuple[Cap, ...]:
+    """Return the same for copies of which is known what they are together, and how many artifacts of each kind."""
     caps = [
         Cap(name=CapName.BYTES, limit=limits.max_bytes, used=taken.bytes),
         Cap(name=CapName.ARTIFACTS, limit=limits.max_artifacts, used=taken.artifacts),
@@ -49,7 +54,7 @@ def caps_on(loads: Sequence[Load], limits: Limits, past: Past) -> tuple[Cap, ...
     if limits.max_artifacts_per_day is not None:
         caps.append(_per_day(CapName.ARTIFACTS_PER_DAY, limits.max_artifacts_per_day, taken.artifacts, today.artifacts))
     if limits.max_share_of_kind is not None:
-        caps += _shares(loads, limits.max_share_of_kind, past.living)
+        caps += _shares(going, limits.max_share_of_kind, past.living)
     return tuple(caps)
 
 
@@ -62,8 +67,7 @@ def _per_day(name: CapName, limit: int, used: int, before: int) -> Cap:
     return Cap(name=name, limit=limit, used=used + before, before=before)
 
 
-def _shares(loads: Sequence[Load], share: float, living: Mapping[ArtifactKind, int]) -> Iterable[Cap]:
-    going = Counter(kind for kind, _ in {(load.kind, load.artifact_id) for load in loads})
+def _shares(going: Mapping[ArtifactKind, int], share: float, living: Mapping[ArtifactKind, int]) -> Iterable[Cap]:
     for kind in sorted(going):
         population = living.get(kind, 0)
         if population >= SHARE_COUNTS_FROM:

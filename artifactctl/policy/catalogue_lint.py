@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
+from artifactctl.policy.conditions import MAY_BE_UNKNOWN
 from artifactctl.policy.decisions import Holds
 from artifactctl.policy.evaluating import evaluate
 from artifactctl.policy.facts import CatalogueView, Facts
@@ -60,6 +61,8 @@ def _unknown_conditions(
 ) -> Iterator[Finding]:
     """Yield the conditions that cannot be decided for any artifact which all the others would match."""
     conditions = matching(asking.match, now=now).conditions
+    if not any(condition.reads in MAY_BE_UNKNOWN for condition in conditions):
+        return
     outcomes = [tuple(condition.test(facts) for condition in conditions) for facts in view.artifacts]
     for place, condition in enumerate(conditions):
         asked = [each[place] for each in outcomes if False not in (*each[:place], *each[place + 1 :])]

@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from artifactctl.policy.decisions import Decision, Evaluation
-from artifactctl.policy.evaluating import evaluate
+from artifactctl.policy.evaluating import evaluate_each
 from artifactctl.policy.facts import CatalogueView, Facts
 from artifactctl.policy.protecting import Protections
 from artifactctl.policy.ruleset import Policy
@@ -38,8 +38,14 @@ class Comparison:
     after: Evaluation
 
     def __init__(self, old: Policy, new: Policy, view: CatalogueView, *, now: datetime) -> None:
-        self.before, self.after = (evaluate(policy, view, now=now) for policy in (old, new))
+        self.before, self.after = evaluate_each((old, new), view, now=now)
+        self._same_protects = old.protects == new.protects
         self._covered, self._covers = (Protections(policy, now=now) for policy in (old, new))
+
+    def touches(self, facts: Facts) -> bool:
+        """Return whether anything may change for the artifact, without asking what."""
+        was, becomes = self.before.decisions[facts.artifact_id], self.after.decisions[facts.artifact_id]
+        return not self._same_protects or was.because != becomes.because or was.action is not becomes.action
 
     def changes(self, facts: Facts) -> Iterator[tuple[Effect, Change]]:
         """Yield what changes for one artifact; a lost protection comes beside what follows from it."""

@@ -10,6 +10,9 @@ from artifactctl.policy.ruleset import Matcher
 from artifactctl.policy.spelling import duration_text
 from artifactctl.policy.wording import either, spell_age
 
+MAY_BE_UNKNOWN = frozenset({"name", "path", "root", "run_state"})
+"""The fields of `Facts` that a condition may look at in vain."""
+
 _YES_OR_NO = {True: "yes", False: "no"}
 
 
@@ -17,10 +20,11 @@ _YES_OR_NO = {True: "yes", False: "no"}
 class Condition:
     """`field` as a policy file names it, what is `wanted` of it, its `value` in words ("" when nobody knows).
 
-    `test` answers None when the value is not known.
+    `test` answers None when the value is not known; of `Facts` it looks at the field `reads` alone.
     """
 
     field: str
+    reads: str
     wanted: str
     test: Callable[[Facts], bool | None]
     value: Callable[[Facts], str]
@@ -43,6 +47,7 @@ def _kinds(matcher: Matcher) -> Iterator[Condition]:
         kinds = matcher.kinds  # a handful: faster than a set, since an enumeration's hash is computed in Python
         yield Condition(
             field="kind",
+            reads="kind",
             wanted=either(kind.value for kind in matcher.kinds),
             test=lambda facts: facts.kind in kinds,
             value=lambda facts: facts.kind.value,
@@ -50,29 +55,36 @@ def _kinds(matcher: Matcher) -> Iterator[Condition]:
 
 
 def _states(matcher: Matcher) -> Iterator[Condition]:
-    for field, wanted, read in (
-        ("pinned", matcher.pinned, lambda facts: facts.held),
-        ("superseded", matcher.superseded, lambda facts: facts.superseded),
-        ("successor_verified", matcher.successor_verified, lambda facts: facts.successor_verified),
-        ("rebuildable", matcher.rebuildable, lambda facts: facts.rebuildable),
-        ("complete", matcher.complete, lambda facts: facts.complete),
-        ("verified", matcher.verified, lambda facts: facts.verified_copies > 0),
+    for field, reads, wanted, read in (
+        ("pinned", "held", matcher.pinned, lambda facts: facts.held),
+        ("superseded", "superseded", matcher.superseded, lambda facts: facts.superseded),
+        (
+            "successor_verified",
+            "successor_verified",
+            matcher.successor_verified,
+            lambda facts: facts.successor_verified,
+        ),
+        ("rebuildable", "rebuildable", matcher.rebuildable, lambda facts: facts.rebuildable),
+        ("complete", "complete", matcher.complete, lambda facts: facts.complete),
+        ("verified", "verified_copies", matcher.verified, lambda facts: facts.verified_copies > 0),
     ):
         if wanted is not None:
-            yield _flag(field, read, wanted=wanted)
+            yield _flag(field, reads, read, wanted=wanted)
     if matcher.producer_states:
         states = frozenset(matcher.producer_states)
         yield Condition(
             field="producer.state",
+            reads="run_state",
             wanted=either(state.value for state in matcher.producer_states),
             test=lambda facts: None if facts.run_state is None else facts.run_state in states,
             value=lambda facts: "" if facts.run_state is None else facts.run_state.value,
         )
 
 
-def _flag(field: str, read: Callable[[Facts], bool], *, wanted: bool) -> Condition:
+def _flag(field: str, reads: str, read: Callable[[Facts], bool], *, wanted: bool) -> Condition:
     return Condition(
         field=field,
+        reads=reads,
         wanted=_YES_OR_NO[wanted],
         test=lambda facts: read(facts) is wanted,
         value=lambda facts: _YES_OR_NO[read(facts)],
@@ -87,11 +99,15 @@ def _ages(matcher: Matcher, now: datetime) -> Iterator[Condition]:
     if older is not None:
         bound = now - older
         wanted = f"at least {duration_text(older)}"
-        yield Condition(field="age", wanted=wanted, test=lambda facts: facts.created_at <= bound, value=age)
+        yield Condition(
+            field="age", reads="created_at", wanted=wanted, test=lambda facts: facts.created_at <= bound, value=age
+        )
     if newer is not None:
         limit = now - newer
         wanted = f"less than {duration_text(newer)}"
-        yield Condition(field="age", wanted=wanted, test=lambda facts: facts.created_at > limit, value=age)
+        yield Condition(
+            field="age", reads="created_at", wanted=wanted, test=lambda facts: facts.created_at > limit, value=age
+        )
 
 
 def _sizes(matcher: Matcher) -> Iterator[Condition]:
@@ -101,10 +117,22 @@ def _sizes(matcher: Matcher) -> Iterator[Condition]:
     more, less = matcher.larger_than_bytes, matcher.smaller_than_bytes
     if more is not None:
         wanted = f"more than {more:,} bytes"
-        yield Condition(field="size", wanted=wanted, test=lambda facts: facts.allocated_bytes > more, value=size)
+        yield Condition(
+            field="size",
+            reads="allocated_bytes",
+            wanted=wanted,
+            test=lambda facts: facts.allocated_bytes > more,
+            value=size,
+        )
     if less is not None:
         wanted = f"less than {less:,} bytes"
-        yield Condition(field="size", wanted=wanted, test=lambda facts: facts.allocated_bytes < less, value=size)
+        yield Condition(
+            field="size",
+            reads="allocated_bytes",
+            wanted=wanted,
+            test=lambda facts: facts.allocated_bytes < less,
+            value=size,
+        )
 
 
 def _words(matcher: Matcher) -> Iterator[Condition]:
@@ -122,6 +150,7 @@ def _text(field: str, patterns: tuple[str, ...], read: Callable[[Facts], str]) -
     fits = any_of(patterns)
     return Condition(
         field=field,
+        reads=field,
         wanted=either(patterns),
         test=lambda facts: fits(text) if (text := read(facts)) else None,
         value=read,
@@ -133,6 +162,7 @@ def _label(key: str, patterns: tuple[str, ...]) -> Condition:
     fits = any_of(patterns)
     return Condition(
         field=f"labels.{key}",
+        reads="labels",
         wanted=either(patterns),
         test=lambda facts: any(name == key and fits(value) for name, value in facts.labels),
         value=lambda facts: label_of(facts, key) or "not set",
@@ -147,6 +177,7 @@ def _tags(matcher: Matcher) -> Iterator[Condition]:
         fits = any_of(matcher.any_tag)
         yield Condition(
             field="tags",
+            reads="labels",
             wanted=either(matcher.any_tag),
             test=lambda facts: any(map(fits, facts.tags)),
             value=tags,
@@ -155,6 +186,7 @@ def _tags(matcher: Matcher) -> Iterator[Condition]:
         needed = tuple(map(matcher_of, matcher.all_tags))
         yield Condition(
             field="tags",
+            reads="labels",
             wanted=" and ".join(matcher.all_tags),
             test=lambda facts: all(any(map(one, facts.tags)) for one in needed),
             value=tags,

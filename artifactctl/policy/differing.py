@@ -4,14 +4,16 @@ Holds, leases and copies stay as the view has them: what is older is the clock. 
 is listed as such whatever else keeps it, and once more where it would go.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import pairwise
 
+from artifactctl.domain.ledger import Taken
 from artifactctl.domain.plans import Cap
-from artifactctl.policy.capping import Load, Past, caps_on
+from artifactctl.policy.capping import Past, caps_of
 from artifactctl.policy.comparing import Change, Comparison, Effect
 from artifactctl.policy.decisions import Decision, Evaluation
 from artifactctl.policy.edits import Edit, Mark, additions, edits_between
@@ -123,7 +125,7 @@ def _impact(old: Policy, new: Policy, view: CatalogueView, edits: Sequence[Edit]
     comparison = Comparison(old, new, view, now=now)
     changes: dict[Effect, list[Change]] = {effect: [] for effect in Effect}
     for facts in view.artifacts:
-        for effect, change in comparison.changes(facts):
+        for effect, change in comparison.changes(facts) if comparison.touches(facts) else ():
             changes[effect].append(change)
     present = _exceeded(old, view, comparison.before)
     return Impact(
@@ -156,13 +158,13 @@ def _joining(old: Policy, new: Policy, view: CatalogueView, impacts: Sequence[Im
 
 def _exceeded(policy: Policy, view: CatalogueView, evaluation: Evaluation) -> tuple[Cap, ...]:
     """Return the limits that everything offered would exceed; every copy counts, as it does in a plan."""
-    loads = [
-        Load(artifact_id=facts.artifact_id, kind=facts.kind, allocated_bytes=0 if number else facts.allocated_bytes)
-        for facts in view.artifacts
-        if not evaluation.decisions[facts.artifact_id].kept
-        for number in range(facts.copies)
-    ]
-    return tuple(cap for cap in caps_on(loads, policy.limits, Past(living=view.living)) if cap.exceeded)
+    decisions = evaluation.decisions
+    offered = [facts for facts in view.artifacts if decisions[facts.artifact_id].action is not None]
+    taken = Taken(
+        bytes=sum([facts.allocated_bytes for facts in offered]), artifacts=sum([facts.copies for facts in offered])
+    )
+    going = Counter([facts.kind for facts in offered])
+    return tuple(cap for cap in caps_of(taken, going, policy.limits, Past(living=view.living)) if cap.exceeded)
 
 
 def _removals(edits: Sequence[Edit], before: Evaluation, artifacts: Sequence[Facts]) -> list[Removal]:

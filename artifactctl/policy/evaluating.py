@@ -5,7 +5,8 @@ to keep, what it requires, and that no group is left empty. Unknown keeps: where
 matches, no later rule is asked.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from artifactctl.domain.artifacts import ArtifactKind
@@ -23,13 +24,47 @@ NO_RULE = Decision(action=None, because="no_rule", sentence="keep: no rule match
 
 def evaluate(policy: Policy, view: CatalogueView, *, now: datetime) -> Evaluation:
     """Return the decision about every artifact of the view; the order of its artifacts changes nothing."""
-    court = _Court(policy, now)
-    ruled = court.rule(view.artifacts)
-    decisions = {
-        facts.artifact_id: court.before_rules(facts) or ruled.get(facts.artifact_id, NO_RULE)
-        for facts in view.artifacts
-    }
-    return Evaluation(decisions=decisions, now=now)
+    (evaluation,) = evaluate_each((policy,), view, now=now)
+    return evaluation
+
+
+def evaluate_each(policies: Iterable[Policy], view: CatalogueView, *, now: datetime) -> tuple[Evaluation, ...]:
+    """Return the evaluation of each policy; what two of them say alike is decided once."""
+    standing: dict[object, Mapping[int, Decision]] = {}
+    ruled: dict[object, dict[int, Decision]] = {}
+    assigned: dict[object, Assigned] = {}
+    found = []
+    for policy in policies:
+        court = _Court(policy, now)
+        before = (policy.protects, policy.min_age)
+        if before not in standing:
+            standing[before] = court.standing(view.artifacts)
+        matchers = tuple(rule.match for rule in policy.rules)
+        if matchers not in assigned:
+            assigned[matchers] = court.assign(view.artifacts)
+        by_rules = court.in_doubt(assigned[matchers])
+        for number, (rule, members) in enumerate(zip(policy.rules, assigned[matchers].members, strict=True), start=1):
+            key = (matchers[:number], rule)
+            if key not in ruled:
+                ruled[key] = rule_on(rule, members, now=now)
+            by_rules |= ruled[key]
+        decisions = {
+            facts.artifact_id: standing[before].get(facts.artifact_id) or by_rules.get(facts.artifact_id, NO_RULE)
+            for facts in view.artifacts
+        }
+        found.append(Evaluation(decisions=decisions, now=now))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assigned:
+    """Complete, living artifacts by the first rule that matches: `members` of each rule, in the order of the rules.
+
+    `doubtful`: those of which it is not known whether the rule of that number does.
+    """
+
+    members: Sequence[Sequence[Facts]]
+    doubtful: Sequence[tuple[int, Facts]]
 
 
 def explain(policy: Policy, view: CatalogueView, artifact_id: int, *, now: datetime) -> tuple[RuleVerdict, ...]:
@@ -41,7 +76,11 @@ def explain(policy: Policy, view: CatalogueView, artifact_id: int, *, now: datet
     if facts is None:
         raise KeyError(artifact_id)
     court = _Court(policy, now)
-    ruled = court.rule(view.artifacts).get(artifact_id, NO_RULE)
+    assigned = court.assign(view.artifacts)
+    by_rules = court.in_doubt(assigned)
+    for rule, members in zip(policy.rules, assigned.members, strict=True):
+        by_rules |= rule_on(rule, members, now=now) if facts in members else {}
+    ruled = by_rules.get(artifact_id, NO_RULE)
     decision = court.before_rules(facts) or ruled
     found = [*court.explain_standing(facts, decision), *court.explain_rules(facts, ruled, decision)]
     if decision is NO_RULE:
@@ -74,24 +113,36 @@ class _Court:
         sentence = f"keep: {age} old, and nothing younger than {least} may go"
         return Decision(action=None, because="defaults.min_age", sentence=sentence)
 
-    def rule(self, artifacts: Iterable[Facts]) -> dict[int, Decision]:
-        """Return what the first matching rule says of every artifact that is complete and alive, by its id."""
+    def standing(self, artifacts: Iterable[Facts]) -> dict[int, Decision]:
+        """Return what keeps artifacts whatever the rules say, by artifact id."""
+        found = {}
+        for facts in artifacts:
+            decision = self.before_rules(facts)
+            if decision is not None:
+                found[facts.artifact_id] = decision
+        return found
+
+    def assign(self, artifacts: Iterable[Facts]) -> Assigned:
+        """Return for each rule what it is the first to match."""
         members: list[list[Facts]] = [[] for _ in self._rules]
-        decisions: dict[int, Decision] = {}
+        doubtful: list[tuple[int, Facts]] = []
         for facts in artifacts:
             if not (facts.complete and facts.live):
                 continue
             for number, match in self._by_kind[facts.kind]:
                 answer = match.answer(facts)
+                if answer is Holds.NO:
+                    continue
                 if answer is Holds.YES:
                     members[number].append(facts)
-                if answer is Holds.UNKNOWN:
-                    decisions[facts.artifact_id] = _in_doubt(self._rules[number][0], match, facts)
-                if answer is not Holds.NO:
-                    break
-        for (rule, _), matched in zip(self._rules, members, strict=True):
-            decisions.update(rule_on(rule, matched, now=self._now))
-        return decisions
+                else:
+                    doubtful.append((number, facts))
+                break
+        return Assigned(members=members, doubtful=doubtful)
+
+    def in_doubt(self, assigned: Assigned) -> dict[int, Decision]:
+        """Return what keeps each doubtful artifact, by its id."""
+        return {facts.artifact_id: _in_doubt(*self._rules[number], facts) for number, facts in assigned.doubtful}
 
     def explain_standing(self, facts: Facts, decision: Decision) -> Iterable[RuleVerdict]:
         """Yield the verdicts of what comes before the rules."""

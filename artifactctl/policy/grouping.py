@@ -6,8 +6,10 @@ no group, or no value of the metric, cannot be ranked: it is kept, and takes nob
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
 
 from artifactctl.policy.conditions import label_of
 from artifactctl.policy.facts import Facts
@@ -19,9 +21,9 @@ Sentences = dict[int, str]
 """By artifact id: why it stays."""
 
 _READERS: Mapping[str, Callable[[Facts], str]] = {
-    "run": lambda facts: facts.run,
+    "run": attrgetter("run"),
     "kind": lambda facts: facts.kind.value,
-    "root": lambda facts: facts.root,
+    "root": attrgetter("root"),
     "folder": lambda facts: facts.path.rpartition("/")[0],
 }
 LABELS = "labels."
@@ -33,66 +35,17 @@ def group_of(facts: Facts, group_by: Key) -> Key:
     return tuple(_reader(field)(facts) for field in group_by)
 
 
-def kept_last(keep: KeepLast, members: Sequence[Facts]) -> Sentences:
-    """Return the newest of each group, and what belongs to none."""
-    kept, groups = _grouped(members, keep.group_by)
-    for values, group in groups.items():
-        where = spell_group(keep.group_by, values)
-        for ranking in _rankings(group):
-            for place, facts in enumerate(ranking[: keep.n], start=1):
-                kept.setdefault(facts.artifact_id, f"{_placed(place, keep.n, 'newest')} of {where}")
-    return kept
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grouped:
+    """The members of a rule by what a grouping asks: `nowhere` says why one belongs to no group, by artifact id."""
+
+    group_by: Key
+    nowhere: Sentences
+    groups: Mapping[Key, Sequence[Facts]]
 
 
-def kept_best(keep: KeepBest, members: Sequence[Facts]) -> Sentences:
-    """Return the best of each group by the metric, what has no such metric, and what belongs to no group."""
-    measured: dict[int, float] = {}
-    unmeasured: Sentences = {}
-    for facts in members:
-        value = metric_of(facts, keep.metric)
-        if value is None:
-            unmeasured[facts.artifact_id] = f"metric {keep.metric} missing"
-        else:
-            measured[facts.artifact_id] = value
-    ungrouped, groups = _grouped([facts for facts in members if facts.artifact_id in measured], keep.group_by)
-    kept = unmeasured | ungrouped
-    sign = 1.0 if keep.mode is MetricMode.MAX else -1.0
-    for values, group in groups.items():
-        where = spell_group(keep.group_by, values)
-        ranking = sorted(group, key=lambda facts: (sign * measured[facts.artifact_id], _by_step(facts)), reverse=True)
-        for place, facts in enumerate(ranking[: keep.n], start=1):
-            value = measured[facts.artifact_id]
-            kept[facts.artifact_id] = (
-                f"{_placed(place, keep.n, 'best')} of {where} by {keep.metric} ({keep.mode.value}): {value:g}"
-            )
-    return kept
-
-
-def emptied(group_by: Key, members: Sequence[Facts], kept: Iterable[int]) -> Sentences:
-    """Return the newest member of each group of which nobody is in `kept`, and whatever else belongs to no group."""
-    staying = frozenset(kept)
-    nowhere, groups = _grouped(members, group_by)
-    found = {artifact_id: reason for artifact_id, reason in nowhere.items() if artifact_id not in staying}
-    for values, group in groups.items():
-        if not any(facts.artifact_id in staying for facts in group):
-            where = spell_group(group_by, values)
-            for ranking in _rankings(group):
-                found[ranking[0].artifact_id] = f"the newest of {where}, which would be empty without it"
-    return found
-
-
-def metric_of(facts: Facts, metric: str) -> float | None:
-    """Return the value of a metric; None when it was never recorded or is not a number."""
-    value = next((value for name, value in facts.metrics if name == metric), None)
-    return None if value is None or math.isnan(value) else value
-
-
-def _placed(place: int, n: int, superlative: str) -> str:
-    return f"the {superlative}" if n == 1 else f"no. {place} of the {n} {superlative}"
-
-
-def _grouped(members: Iterable[Facts], group_by: Key) -> tuple[Sentences, dict[Key, list[Facts]]]:
-    """Return what belongs to no group and why, and the groups."""
+def grouped(members: Iterable[Facts], group_by: Key) -> Grouped:
+    """Return the groups, and what belongs to none since a field of it is not known."""
     readers = [_reader(field) for field in group_by]
     groups: dict[Key, list[Facts]] = defaultdict(list)
     nowhere: Sentences = {}
@@ -103,7 +56,65 @@ def _grouped(members: Iterable[Facts], group_by: Key) -> tuple[Sentences, dict[K
         else:
             missing = [field for field, value in zip(group_by, values, strict=True) if not value]
             nowhere[facts.artifact_id] = f"{', '.join(missing)} missing"
-    return nowhere, groups
+    return Grouped(group_by=group_by, nowhere=nowhere, groups=groups)
+
+
+def kept_last(keep: KeepLast, members: Grouped) -> Sentences:
+    """Return the newest of each group, and what belongs to none."""
+    kept = dict(members.nowhere)
+    for values, group in members.groups.items():
+        where = spell_group(keep.group_by, values)
+        for newest in _newest(group, keep.n):
+            for place, facts in enumerate(newest, start=1):
+                kept.setdefault(facts.artifact_id, f"{_placed(place, keep.n, 'newest')} of {where}")
+    return kept
+
+
+def kept_best(keep: KeepBest, members: Grouped, everyone: Iterable[Facts]) -> Sentences:
+    """Return the best of each group by the metric, what has no such metric, and what belongs to no group.
+
+    `everyone`: the same members, those of no group included.
+    """
+    measured: dict[int, float] = {}
+    kept = dict(members.nowhere)
+    sign = 1.0 if keep.mode is MetricMode.MAX else -1.0
+    for facts in everyone:
+        value = metric_of(facts, keep.metric)
+        if value is None:
+            kept[facts.artifact_id] = f"metric {keep.metric} missing"
+        else:
+            measured[facts.artifact_id] = sign * value
+    for values, group in members.groups.items():
+        where = spell_group(keep.group_by, values)
+        for place, facts in enumerate(_best(group, measured, keep.n), start=1):
+            value = sign * measured[facts.artifact_id]
+            kept[facts.artifact_id] = (
+                f"{_placed(place, keep.n, 'best')} of {where} by {keep.metric} ({keep.mode.value}): {value:g}"
+            )
+    return kept
+
+
+def emptied(members: Grouped, kept: Container[int]) -> Sentences:
+    """Return the newest member of each group of which nobody is in `kept`, and whatever else belongs to no group."""
+    found = {artifact_id: reason for artifact_id, reason in members.nowhere.items() if artifact_id not in kept}
+    for values, group in members.groups.items():
+        if not any(facts.artifact_id in kept for facts in group):
+            where = spell_group(members.group_by, values)
+            for newest in _newest(group, 1):
+                found[newest[0].artifact_id] = f"the newest of {where}, which would be empty without it"
+    return found
+
+
+def metric_of(facts: Facts, metric: str) -> float | None:
+    """Return the value of a metric; None when it was never recorded or is not a number."""
+    for name, value in facts.metrics:
+        if name == metric:
+            return None if math.isnan(value) else value
+    return None
+
+
+def _placed(place: int, n: int, superlative: str) -> str:
+    return f"the {superlative}" if n == 1 else f"no. {place} of the {n} {superlative}"
 
 
 def _reader(field: str) -> Callable[[Facts], str]:
@@ -115,19 +126,33 @@ def _reader(field: str) -> Callable[[Facts], str]:
     return _READERS[field]
 
 
-def _rankings(group: list[Facts]) -> list[list[Facts]]:
-    """Return the group newest first: by step where all have one, else by creation.
+def _newest(group: Sequence[Facts], n: int) -> list[list[Facts]]:
+    """Return the `n` newest of the group, newest first: by step where all have one, else by creation.
 
     Where only some have a step, "by step where both have one, else by creation" is not an order (it can go round in
     circles): both orders are returned, and what either of them keeps stays.
     """
     with_step = [facts for facts in group if facts.step is not None]
     if len(with_step) == len(group):
-        return [sorted(group, key=_by_step, reverse=True)]
-    by_creation = sorted(group, key=lambda facts: (facts.created_at, facts.artifact_id), reverse=True)
-    return [by_creation, sorted(with_step, key=_by_step, reverse=True)] if with_step else [by_creation]
+        return [sorted(group, key=_BY_STEP, reverse=True)[:n]]
+    by_creation = sorted(group, key=_BY_CREATION, reverse=True)[:n]
+    return [by_creation, sorted(with_step, key=_BY_STEP, reverse=True)[:n]] if with_step else [by_creation]
 
 
-def _by_step(facts: Facts) -> tuple[float, datetime, int]:
+def _best(group: Iterable[Facts], measured: Mapping[int, float], n: int) -> list[Facts]:
+    """Return the `n` of the group with the largest values, largest first; of equal ones the newest."""
+    found = [facts for facts in group if facts.artifact_id in measured]
+    if len(found) > n:  # only what has a chance is ranked in full
+        least = sorted([measured[facts.artifact_id] for facts in found], reverse=True)[n - 1]
+        found = [facts for facts in found if measured[facts.artifact_id] >= least]
+    found.sort(key=lambda facts: (measured[facts.artifact_id], _step_or_none_first(facts)), reverse=True)
+    return found[:n]
+
+
+def _step_or_none_first(facts: Facts) -> tuple[float, datetime, int]:
     step = -math.inf if facts.step is None else facts.step
     return step, facts.created_at, facts.artifact_id
+
+
+_BY_STEP = attrgetter("step", "created_at", "artifact_id")
+_BY_CREATION = attrgetter("created_at", "artifact_id")

@@ -1,6 +1,6 @@
 """What no rule can offer: the built-in protections, which no policy removes, and the protects of the policy."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from artifactctl.domain.artifacts import ArtifactKind
@@ -40,21 +40,25 @@ class Protections:
 
     def first(self, facts: Facts) -> Protect | None:
         """Return the first protect that covers the artifact, or that may: what cannot be decided protects."""
-        return next((protect for protect, _, _ in self._covering(facts)), None)
+        covering = self._covering(facts)
+        return None if covering is None else covering[0]
 
     def decision(self, facts: Facts) -> Decision | None:
         """Return what the first of them says."""
-        for protect, match, answer in self._covering(facts):
-            doubt = f" ({match.sentence(facts)}, which protects)" if answer is Holds.UNKNOWN else ""
-            sentence = f"keep: protected by {protect.name}: {protect.reason}{doubt}"
-            return Decision(action=None, because=f"protect.{protect.name}", sentence=sentence)
-        return None
+        covering = self._covering(facts)
+        if covering is None:
+            return None
+        protect, match, answer = covering
+        doubt = f" ({match.sentence(facts)}, which protects)" if answer is Holds.UNKNOWN else ""
+        sentence = f"keep: protected by {protect.name}: {protect.reason}{doubt}"
+        return Decision(action=None, because=f"protect.{protect.name}", sentence=sentence)
 
-    def _covering(self, facts: Facts) -> Iterator[tuple[Protect, Matching, Holds]]:
+    def _covering(self, facts: Facts) -> tuple[Protect, Matching, Holds] | None:
         for protect, match in self._by_kind[facts.kind]:
             answer = match.answer(facts)
             if answer is not Holds.NO:
-                yield protect, match, answer
+                return protect, match, answer
+        return None
 
 
 def has_expired(protect: Protect, now: datetime) -> bool:

@@ -1,12 +1,12 @@
 """What one rule says of the artifacts that it is the first to match: why each stays, or that it may go."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from artifactctl.domain.artifacts import LineageRole
 from artifactctl.policy.decisions import Decision
 from artifactctl.policy.facts import ChildFacts, Facts
-from artifactctl.policy.grouping import OF_A_RUN, Sentences, emptied, kept_best, kept_last
+from artifactctl.policy.grouping import OF_A_RUN, Grouped, Key, Sentences, emptied, grouped, kept_best, kept_last
 from artifactctl.policy.ruleset import Keep, Relation, Require, Rule
 from artifactctl.policy.spelling import duration_text
 from artifactctl.policy.wording import either, spell_age
@@ -17,7 +17,8 @@ def rule_on(rule: Rule, members: Sequence[Facts], *, now: datetime) -> dict[int,
 
     Protections and the minimum age are left out of it, so that neither moves anybody's place in a group.
     """
-    groups = _kept_of_groups(rule.keep, members)
+    groups = {group_by: grouped(members, group_by) for group_by in groupings_of(rule)}
+    staying = _kept_of_groups(rule.keep, groups, members)
     may_go = Decision(
         action=rule.action,
         because=f"rule.{rule.name}",
@@ -25,11 +26,17 @@ def rule_on(rule: Rule, members: Sequence[Facts], *, now: datetime) -> dict[int,
         rule=rule.name,
     )
     decisions: dict[int, Decision] = {}
+    asks_of_each = rule.keep != Keep(last=rule.keep.last, best=rule.keep.best) or rule.require != Require()
     for facts in members:
-        reason = next(_reasons(rule, facts, groups, now), None)
+        reason = _among(staying, facts.artifact_id)
+        if reason is None and asks_of_each:
+            reason = next(_other_keeps(rule.keep, facts, now), None) or next(_unmet(rule.require, facts), None)
         decisions[facts.artifact_id] = may_go if reason is None else _kept(rule, *reason)
-    for artifact_id, sentence in _left_empty(rule, members, decisions).items():
-        decisions[artifact_id] = _kept(rule, "empty_group", sentence)
+    if not rule.allow_empty_groups:
+        kept = {artifact_id for artifact_id, decision in decisions.items() if decision is not may_go}
+        for group in groups.values():  # of each group that would be empty the newest: a run without a step that counts
+            for artifact_id, sentence in emptied(group, kept).items():
+                decisions[artifact_id] = _kept(rule, "empty_group", sentence)
     return decisions
 
 
@@ -47,38 +54,24 @@ def _kept(rule: Rule, because: str, sentence: str) -> Decision:
     return Decision(action=None, because=because, sentence=f"keep: {sentence}", rule=rule.name)
 
 
-def _kept_of_groups(keep: Keep, members: Sequence[Facts]) -> tuple[tuple[str, Sentences], ...]:
+def _kept_of_groups(
+    keep: Keep, groups: Mapping[Key, Grouped], members: Sequence[Facts]
+) -> tuple[tuple[str, Sentences], ...]:
     found = []  # what is among the best is told as that: it stays when newer ones come
     if keep.best is not None:
-        found.append(("keep.best", kept_best(keep.best, members)))
+        found.append(("keep.best", kept_best(keep.best, groups[keep.best.group_by], members)))
     if keep.last is not None:
-        found.append(("keep.last", kept_last(keep.last, members)))
+        found.append(("keep.last", kept_last(keep.last, groups[keep.last.group_by])))
     return tuple(found)
 
 
-def _left_empty(rule: Rule, members: Sequence[Facts], decisions: dict[int, Decision]) -> Sentences:
-    """Return the newest of each group of which the rule would keep nothing: a run without one step that counts."""
-    if rule.allow_empty_groups:
-        return {}
-    groupings = groupings_of(rule)
-    if not groupings:
-        return {}
-    kept = {artifact_id for artifact_id, decision in decisions.items() if decision.kept}
-    found: Sentences = {}
-    for group_by in groupings:
-        found.update(emptied(group_by, members, kept))
-    return found
-
-
-def _reasons(
-    rule: Rule, facts: Facts, groups: tuple[tuple[str, Sentences], ...], now: datetime
-) -> Iterator[tuple[str, str]]:
-    """Yield (word, sentence) of everything that keeps the artifact: any `keep`, then any `require` that is not met."""
-    for word, kept in groups:
-        if facts.artifact_id in kept:
-            yield word, kept[facts.artifact_id]
-    yield from _other_keeps(rule.keep, facts, now)
-    yield from _unmet(rule.require, facts)
+def _among(staying: tuple[tuple[str, Sentences], ...], artifact_id: int) -> tuple[str, str] | None:
+    """Return (word, sentence) of the first that keeps the artifact for its place in a group."""
+    for word, kept in staying:
+        sentence = kept.get(artifact_id)
+        if sentence is not None:
+            return word, sentence
+    return None
 
 
 def _other_keeps(keep: Keep, facts: Facts, now: datetime) -> Iterator[tuple[str, str]]:

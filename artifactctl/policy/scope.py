@@ -12,11 +12,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from artifactctl.domain.artifacts import ArtifactKind
+from artifactctl.policy.grouping import OF_A_RUN
 from artifactctl.policy.protecting import has_expired
 from artifactctl.policy.ruleset import Matcher, Policy
 from artifactctl.policy.ruling import groupings_of
 
 _PATTERN = re.compile(r"[*?]")
+STEP = "step"
+"""The metric that says how far a checkpoint's training had come."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,32 +38,57 @@ class Wanted:
     superseded: bool = False
     has_inputs: bool = False
 
+    @property
+    def is_broad(self) -> bool:
+        """Whether kinds and ages alone narrow it: much of a catalog may be in it."""
+        return not (self.names or self.prefixes or self.superseded or self.has_inputs)
+
+
+EVERYTHING = (Wanted(),)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Needed:
-    """Which facts beside an artifact's own row are asked for; what is not is not read, and looks unknown."""
+    """Of which artifacts facts beside their own row are asked for; what is not is not read, and looks unknown.
 
-    metrics: bool = True
-    children: bool = True
-    inputs: bool = True
-    runs: bool = True
+    `metric_names` of those in `metrics`, None for all of them; a step is a metric. `paths`: whether anybody asks where
+    things lie.
+    """
+
+    metrics: tuple[Wanted, ...] = EVERYTHING
+    metric_names: frozenset[str] | None = None
+    children: tuple[Wanted, ...] = EVERYTHING
+    inputs: tuple[Wanted, ...] = EVERYTHING
+    runs: tuple[Wanted, ...] = EVERYTHING
+    paths: bool = True
 
 
 EVERY_FACT = Needed()
 
 
-def needed_by(policies: Iterable[Policy]) -> Needed:
-    """Return what any rule or protect of the policies asks for; a step is a metric."""
+def needed_by(policies: Iterable[Policy], *, now: datetime, until: datetime) -> Needed:
+    """Return what any rule or protect of the policies asks for at any instant from `now` to `until`.
+
+    A rule's reasons to keep are asked about what its conditions match, so what it asks for is read of that alone.
+    """
     every = tuple(policies)
     rules = [rule for policy in every for rule in policy.rules]
-    matchers = [*(rule.match for rule in rules), *(protect.match for policy in every for protect in policy.protects)]
-    fields = {field for rule in rules for grouping in groupings_of(rule) for field in grouping}
+    asking = [*(rule.match for rule in rules), *(protect.match for policy in every for protect in policy.protects)]
+
+    def of(matchers: Iterable[Matcher]) -> tuple[Wanted, ...]:
+        return tuple(dict.fromkeys(_wanted(matcher, now, until) for matcher in matchers))
+
+    ranked = [rule.match for rule in rules if rule.keep.last or rule.keep.best or rule.keep.every]
+    of_runs = [rule.match for rule in rules if any(OF_A_RUN[0] in grouping for grouping in groupings_of(rule))]
+    rebuilt = [rule.match for rule in rules if rule.require.rebuildable]
     return Needed(
-        metrics=any(rule.keep.last or rule.keep.best or rule.keep.every for rule in rules),
-        children=any(rule.keep.needed_by or rule.require.successor for rule in rules),
-        inputs=any(rule.require.rebuildable for rule in rules)
-        or any(each.rebuildable is not None for each in matchers),
-        runs="run" in fields or any(each.producer_states for each in matchers),
+        metrics=of(ranked),
+        metric_names=frozenset({STEP} | {rule.keep.best.metric for rule in rules if rule.keep.best}),
+        children=of(rule.match for rule in rules if rule.keep.needed_by or rule.require.successor),
+        inputs=of([*rebuilt, *(each for each in asking if each.rebuildable is not None)]),
+        runs=of([*of_runs, *(each for each in asking if each.producer_states)]),
+        paths=any(each.paths for each in asking)
+        or any("folder" in grouping for rule in rules for grouping in groupings_of(rule)),
     )
 
 

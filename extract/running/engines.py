@@ -4,7 +4,7 @@ import importlib
 
 from extract.running.engine import Engine, EngineRequest
 
-ENGINES = {"hf": "extract.running.hf:open_engine"}
+ENGINES = {"hf": "extract.running.hf:open_engine", "sglang": "extract.sglang.engine:open_engine"}
 """Engine to `module:function`, an `engine.OpenEngine`."""
 
 

@@ -1,13 +1,13 @@
 """The division of an artifact that several workers make, and who has which share.
 
-Revision 0010, after 0008. A share's row stays when it is finished: it says what is missing in it.
+Revision 0010, after 0009. A share's row stays when it is finished: it says what is missing in it.
 """
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "0010"
-down_revision = "0008"
+down_revision = "0009"
 branch_labels = None
 depends_on = None
 

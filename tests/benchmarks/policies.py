@@ -3,12 +3,14 @@
 Makes a catalog of ARTIFACTS (1,000,000) at FILE, unless it is there already: runs of a hundred checkpoints with their
 steps and one measurement each, what they were trained on, response sets that no rule names. Prints the seconds of CPU
 that a view and an evaluation take, and their ratio to a plain SELECT of the rows of the same artifacts and copies; then
-those that a run takes before it looks at any disk.
+those that a run takes before it looks at any disk, and those of `policy diff` and a lint over the same artifacts.
 """
 
+import json
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -19,9 +21,14 @@ from artifactctl.catalog import Catalog, create_or_upgrade, open_catalog
 from artifactctl.catalog.schema_artifacts import artifact, lineage_edge, measurement, replica
 from artifactctl.catalog.schema_work import run, run_output
 from artifactctl.domain.artifacts import ArtifactKind, LineageRole, ReplicaState, Root
+from artifactctl.inventory.policy_impact import difference_between
 from artifactctl.inventory.policy_view import catalogue_view
 from artifactctl.inventory.rulings import Rulings
+from artifactctl.policy.catalogue_lint import catalogue_findings
+from artifactctl.policy.comparing import Effect
+from artifactctl.policy.differing import Candidate
 from artifactctl.policy.evaluating import evaluate
+from artifactctl.policy.reading import read_policy
 from artifactctl.policy.ruleset import (
     Keep,
     KeepBest,
@@ -37,6 +44,7 @@ from artifactctl.policy.ruleset import (
     RequireSuccessor,
     Rule,
 )
+from artifactctl.policy.written_form import written_form
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 ROWS_AT_ONCE = 50_000
@@ -220,6 +228,31 @@ def measure_run(catalog: Catalog, policy: Policy) -> None:
     print(f"{policy.name}: rulings {ruled:.1f} s; {len(artifacts):,} artifacts to look at read in {read:.1f} s")
 
 
+def measure_review(catalog: Catalog) -> None:
+    """Print what a review takes beside one view and evaluation: a diff (two policies, three instants), and a lint."""
+    keeps_fewer = replace(POLICY.rules[1], keep=replace(POLICY.rules[1].keep, last=KeepLast(n=1, group_by=("run",))))
+    old = Candidate(written=POLICY, standing=POLICY)
+    new = replace(POLICY, rules=(POLICY.rules[0], keeps_fewer))
+    with catalog.reading() as reading:
+        begun = time.process_time()
+        view = catalogue_view(reading, now=NOW, policy=POLICY)
+        evaluate(POLICY, view, now=NOW)
+        once = time.process_time() - begun
+        begun = time.process_time()
+        read = read_policy([("benchmark.yaml", json.dumps(written_form(POLICY)))])
+        findings = list(catalogue_findings(read, POLICY, view, None, now=NOW))
+        linted = time.process_time() - begun
+        del view
+        begun = time.process_time()
+        found = difference_between(old, Candidate(written=new, standing=new), reading, now=NOW)
+        differed = time.process_time() - begun
+    reclaimed = len(found.impacts[0].changes[Effect.NEWLY_RECLAIMED])
+    print(
+        f"one view and evaluation {once:.1f} s; lint of the view {linted:.1f} s (x {linted / once:.2f}), "
+        f"{len(findings)} found; diff {differed:.1f} s (x {differed / once:.2f}), {reclaimed:,} newly reclaimed"
+    )
+
+
 def main() -> None:
     """Make the catalog unless it is there, and measure."""
     location = Path(sys.argv[1])
@@ -230,6 +263,7 @@ def main() -> None:
     for policy in (POLICY, OF_SOME_KINDS, FEW_MATCH):
         measure(catalog, policy)
         measure_run(catalog, policy)
+    measure_review(catalog)
     catalog.close()
 
 

@@ -60,8 +60,8 @@ def test_another_reason_for_the_same_decision_is_said() -> None:
 
 def test_a_lost_protection_is_listed_whatever_else_keeps_the_artifact() -> None:
     guarded = replace(KEEPS_THREE, protects=(protect(any_tag=("released",)),))
-    tagged = [replace(each, labels=(("tags", "released"),)) for each in CHECKPOINTS]
-    held = replace(tagged[3], held=True)
+    tagged = [each._replace(labels=(("tags", "released"),)) for each in CHECKPOINTS]
+    held = tagged[3]._replace(held=True)
 
     found = now_in(guarded, KEEPS_ONE, tagged[0], tagged[2], held)
 
@@ -171,7 +171,7 @@ def test_limits_that_the_new_policy_goes_over_refuse_the_run_unless_the_old_one_
 
 def test_every_copy_counts_against_the_limits_as_in_a_plan() -> None:
     tight = replace(KEEPS_ONE, limits=Limits(max_bytes=10**6, max_artifacts=2))
-    copies = [replace(each, copies=2) for each in CHECKPOINTS[:2]]
+    copies = [each._replace(copies=2) for each in CHECKPOINTS[:2]]
 
     assert difference(KEEPS_THREE, tight, *copies).impacts[0].exceeded == ()
     assert difference(KEEPS_THREE, tight, *copies, CHECKPOINTS[2]).impacts[0].exceeded == (
@@ -182,7 +182,7 @@ def test_every_copy_counts_against_the_limits_as_in_a_plan() -> None:
 def test_what_is_configured_beside_the_files_counts_and_what_was_written_is_told() -> None:
     beside = protect("site", any_tag=("released",))
     removing = replace(KEEPS_THREE, protects=(protect("site", any_tag=("prod",)),))
-    tagged = [replace(each, labels=(("tags", "released"),)) for each in CHECKPOINTS]
+    tagged = [each._replace(labels=(("tags", "released"),)) for each in CHECKPOINTS]
 
     def standing(written: Policy) -> Candidate:
         limits = replace(written.limits, max_artifacts=1)

@@ -10,16 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from artifactctl.policy.decisions import Holds
-from artifactctl.policy.evaluating import evaluate, explain
+from artifactctl.policy.evaluating import evaluate, evaluate_each, explain
 from artifactctl.policy.facts import CatalogueView, Facts
 from artifactctl.policy.grouping import group_of
-from artifactctl.policy.matching import matches
+from artifactctl.policy.matching import matches, matching
 from artifactctl.policy.ruleset import KeepBest, KeepLast, Matcher, Policy, Protect
 from tests.builders import NOON
 from tests.policy.worlds import facts as some_facts
 from tests.policy.worlds import matchers, policies, policy, rule, view, views
 
 places = st.integers(0, 5)
+NO_AGE = timedelta(0)
 
 
 def offered(rules: Policy, world: CatalogueView) -> set[int]:
@@ -60,6 +61,44 @@ def test_every_artifact_gets_one_decision_and_the_explanation_names_it(rules: Po
         assert [v.name for v in verdicts if v.section == "rules" and v.name != "no_rule"] == [
             each.name for each in rules.rules
         ]
+
+
+@given(asked=matchers, world=views())
+def test_what_artifacts_have_in_common_is_answered_as_if_each_were_asked_alone(
+    asked: Matcher, world: CatalogueView
+) -> None:
+    together = matching(asked, now=NOON)
+
+    for facts in world.artifacts:
+        assert together.answer(facts) is matching(asked, now=NOON).answer(facts)
+        outcomes = [condition.test(facts) for condition in together.conditions]
+        expected = Holds.NO if False in outcomes else Holds.UNKNOWN if None in outcomes else Holds.YES
+        assert together.answer(facts) is expected
+
+
+@given(asked=matchers, world=views(), data=st.data())
+def test_a_condition_looks_at_no_other_field_than_it_says(
+    asked: Matcher, world: CatalogueView, data: st.DataObject
+) -> None:
+    for condition in matching(asked, now=NOON).conditions:
+        for facts in world.artifacts:
+            other = data.draw(st.sampled_from(world.artifacts))
+            alike = other._replace(**{condition.reads: getattr(facts, condition.reads)})
+            assert condition.test(alike) is condition.test(facts)
+
+
+@given(rules=st.lists(policies(), max_size=3), world=views())
+def test_policies_that_are_evaluated_together_decide_what_each_decides_alone(
+    rules: list[Policy], world: CatalogueView
+) -> None:
+    changed = [replace(each, rules=each.rules[::-1]) for each in rules] + [
+        replace(each, min_age=NO_AGE) for each in rules
+    ]
+    policies_of_all = (*rules, *changed)
+
+    together = evaluate_each(policies_of_all, world, now=NOON)
+
+    assert together == tuple(evaluate(each, world, now=NOON) for each in policies_of_all)
 
 
 @given(rules=policies(), world=views())

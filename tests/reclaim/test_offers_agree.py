@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from artifactctl.catalog.indexed_reading import IndexedReading
-from artifactctl.domain.artifacts import ArtifactKind, LineageRole, RunState
+from artifactctl.domain.artifacts import ArtifactKind, LineageRole, ReplicaState, RunState
 from artifactctl.domain.errors import Refused
+from artifactctl.inventory import rulings
 from artifactctl.inventory.candidates import trust_in
 from artifactctl.inventory.giving_up import reclaim_candidates
 from artifactctl.policy.ruleset import Matcher, Protect
@@ -111,8 +112,12 @@ def random_world(ground: Ground, seed: int) -> None:
         ground.quarantine(*sorted(offered(ground))[:1])
 
 
+@pytest.mark.parametrize("rows_for_one", [100, 0])
 @pytest.mark.parametrize("seed", range(12))
-def test_whatever_the_lineage_both_offer_the_same(tmp_path: Path, seed: int) -> None:
+def test_whatever_the_lineage_both_offer_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, rows_for_one: int
+) -> None:
+    monkeypatch.setattr(rulings, "_QUESTIONS_OF_EACH", rows_for_one)  # all at once from memory, or one by one
     ground = Ground(folder=tmp_path)
     try:
         random_world(ground, seed)
@@ -127,6 +132,8 @@ def same_answers(ground: Ground) -> None:
     """Everything the index answers is what the database answers."""
     with ground.catalog.reading() as reading:
         indexed, now = IndexedReading(reading), ground.now()
+        for chosen in ({}, {"state": ReplicaState.LIVE}, {"numbers": (1, 3, 4)}, {"kind": ArtifactKind.CHECKPOINT}):
+            assert indexed.artifacts(**chosen) == reading.artifacts(**chosen)
         for artifact in reading.artifacts():
             number, ids = artifact.artifact_id, (artifact.artifact_id,)
             assert indexed.artifact(artifact.name) == reading.artifact(artifact.name)

@@ -78,6 +78,21 @@ def test_a_policy_named_for_one_run_travels_with_its_plan(site: Site) -> None:
     assert {event["policy_digest"] for event in events} == {plan["policy_digest"]}
 
 
+def test_a_plan_is_stale_once_a_file_that_was_named_for_it_says_something_else(site: Site) -> None:
+    three_runs(site)
+    folder = policy(site, LAST_ONE)
+    site.done("reclaim", "--policy", folder, "--out", "plan.json", *GIVEN_UP, "--json")
+    policy(site, RELEASED, LAST_ONE)
+
+    stale = site("apply", "plan.json", "--yes", "--reason", "old")
+
+    assert stale.code == REFUSED
+    assert "runs.yaml, which says something else by now" in stale.stderr
+    assert site.quarantined() == []
+    policy(site, LAST_ONE)
+    site.done("apply", "plan.json", "--yes", "--reason", "old")
+
+
 def test_a_plan_is_stale_once_a_configured_policy_has_changed(site: Site) -> None:
     three_runs(site)
     policy(site, LAST_ONE)
