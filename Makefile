@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 IN_VENV := $(VENV)/bin
+SGLANG_VENV := .venv-sglang
 TEST_STAMP := $(VENV)/.test-extra-installed
 TYPED_TESTS := bench benchmarks contract fakes house packaging
 
@@ -13,11 +14,12 @@ unexport PYTHONDONTWRITEBYTECODE
 TEST_WORKERS ?= logical
 SPREAD := -n $(TEST_WORKERS) --maxprocesses 8 --dist worksteal
 
-.PHONY: help demo test lint clean
+.PHONY: help demo test test-sglang lint clean
 
 help:
 	@echo "make demo    install into $(VENV) and tell the founding story on this machine"
 	@echo "make test    lint, types, layers, then every test (as root also those on real volumes)"
+	@echo "make test-sglang  the engine sglang against a real server on this CPU (7 GB and a quarter of an hour)"
 	@echo "make lint    ruff, mypy and import-linter only"
 	@echo "make clean   remove $(VENV), build products and caches"
 
@@ -46,10 +48,17 @@ lint: $(TEST_STAMP)
 	$(IN_VENV)/lint-imports
 
 # One pytest run for everything, so that its summary is the last line. The sandbox is left out without root; the
-# tests that need it then say so, or fail where ARTIFACTCTL_REQUIRE_SYSTEM=1 demands them.
+# tests that need it then say so, or fail where ARTIFACTCTL_REQUIRE_SYSTEM=1 demands them. A test that fails runs once
+# more; what it said the first time is printed too, and the summary counts it.
 test: lint
-	tests/bench/sandbox.sh $(IN_VENV)/python -m pytest $(SPREAD)
+	tests/bench/sandbox.sh $(IN_VENV)/python -m pytest $(SPREAD) --reruns 1 --rerun-show-tracebacks
+
+# Not part of `make test`: SGLang brings an environment of its own, larger than everything else together.
+test-sglang: $(TEST_STAMP)
+	PYTHON=$(PYTHON) .ci/sglang-environment $(SGLANG_VENV)
+	ARTIFACTCTL_SGLANG_PYTHON=$(abspath $(SGLANG_VENV))/bin/python \
+		$(IN_VENV)/python -m pytest tests/extract/sglang/real/same_states.py
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(SGLANG_VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find artifactctl extract train migrations policies tests -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

@@ -81,23 +81,39 @@ def json_path(path: str) -> dict[str, str]:
 
 @contextmanager
 def progress(label: str, unit: str) -> Iterator[Callable[[int], None]]:
-    """Yield `advance(amount)`: a line drawn again on a terminal, one a minute elsewhere; silent under a second."""
-    begun = shown = time.monotonic()
+    """Yield `advance(amount)`: how much is done and how fast, shown as `shown_line` does."""
     done = 0
+
+    with shown_line(lambda seconds: f"{label}: {done:,} {unit}, {done / seconds:,.0f} a second") as show:
+
+        def advance(amount: int) -> None:
+            nonlocal done
+            done += amount
+            show()
+
+        yield advance
+
+
+@contextmanager
+def shown_line(line: Callable[[float], str]) -> Iterator[Callable[[], None]]:
+    """Yield `show()`, to be called often: `line(seconds since the beginning)` appears when it is time for it.
+
+    Drawn again on a terminal, one a minute elsewhere; silent under a second.
+    """
+    begun = shown = time.monotonic()
     drawn = sys.stderr.isatty()
     every = _DRAWN_SECONDS if drawn else _LOGGED_SECONDS
 
-    def advance(amount: int) -> None:
-        nonlocal done, shown
-        done += amount
+    def show() -> None:
+        nonlocal shown
         now = time.monotonic()
         if now - shown >= every and now - begun >= _QUIET_SECONDS:
             shown = now
-            said = f"{label}: {done:,} {unit}, {done / (now - begun):,.0f} a second"
+            said = line(now - begun)
             click.echo(f"\r{said}\x1b[K" if drawn else said, nl=not drawn, err=True)
 
     try:
-        yield advance
+        yield show
     finally:
         if drawn and shown != begun:
             click.echo("\r\x1b[K", nl=False, err=True)

@@ -76,6 +76,12 @@ def publish(aside: Path, place: Path) -> None:
     sync_folder(place.parent)
 
 
+def replace_durably(source: Path, target: Path) -> None:
+    """Give a synced file of the stage's own its name, in place of an earlier one, durably."""
+    os.replace(source, target)
+    sync_folder(target.parent)
+
+
 def sync_file(file: IO[bytes]) -> None:
     """Make what was written to the file durable."""
     file.flush()
@@ -89,6 +95,16 @@ def sync_folder(folder: Path) -> None:
         os.fsync(opened)
     finally:
         os.close(opened)
+
+
+def take_away_asides(folder: Path, name: str, *, keep: str = "") -> None:
+    """Remove what writers of `name` left aside in the folder, whatever their mark, but for the file called `keep`.
+
+    A writer that is still at it cannot publish any more: that is how one whose place was taken over is kept out.
+    """
+    for found in listed_names(folder):
+        if found.startswith(f"{name}.") and found.endswith(".partial") and found != keep:
+            (folder / found).unlink(missing_ok=True)
 
 
 def scratch_file(folder: Path) -> IO[bytes]:

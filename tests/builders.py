@@ -75,6 +75,7 @@ def a_tree(**changes: Any) -> TreeSummary:
         "changed_at": YESTERDAY,
         "changed_path": b"shard-0",
         "written_at": YESTERDAY,
+        "placed_at": YESTERDAY,
         "read_at": YESTERDAY,
         "read_path": b"shard-0",
         "escaping_links": (),

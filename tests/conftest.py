@@ -4,13 +4,14 @@ import pytest
 from hypothesis import settings
 
 from tests.bench.sandbox import system_tests_are_demanded, why_no_system_tests
-from tests.bench.workers import WorkerPlan, give_sandboxes, make_room_for_files
+from tests.bench.workers import WorkerPlan, count_reruns_here, give_sandboxes, make_room_for_files
 
 # A busy machine is no failure; a failing example is printed so that it can be repeated anywhere.
 settings.register_profile("bench", deadline=None, print_blob=True)
 settings.load_profile("bench")
 
 pytest_plugins = ["tests.bench.fixtures"]
+count_reruns_here()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,21 +1,18 @@
 """A lease that a program holds while it works: renewed in the background, given back at the end."""
 
-import threading
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from artifactctl.api.renewal import Renewal
 from artifactctl.domain.artifacts import Lease
-from artifactctl.domain.errors import ArtifactctlError, Refused, UsageError
+from artifactctl.domain.errors import Refused
 
 if TYPE_CHECKING:
     from artifactctl.catalog import Catalog
     from artifactctl.inventory.acting import Acting
     from artifactctl.inventory.leasing import LeaseSet
-
-RETRY_AFTER = timedelta(seconds=20)
-"""When to try again after a renewal that failed, such as on a busy catalog."""
 
 
 class HeldLease:
@@ -38,10 +35,7 @@ class HeldLease:
         self._held = held
         self._acting_now = acting_now
         self._until = until
-        self._renew_every = renew_every
-        self._lost: ArtifactctlError | None = None
-        self._ended = threading.Event()
-        self._renewing = threading.Thread(target=self._renew, name="artifactctl-lease", daemon=True)
+        self._renewal = Renewal(self._renew, every=renew_every, name="artifactctl-lease")
 
     @property
     def leases(self) -> tuple[Lease, ...]:
@@ -55,14 +49,15 @@ class HeldLease:
 
     def check(self) -> None:
         """Return while everything is still leased; Refused with the reason when it is not."""
-        if self._lost is not None:
-            raise Refused(self._lost.message, remedy="take a new lease and check what you read") from self._lost
+        lost = self._renewal.lost
+        if lost is not None:
+            raise Refused(lost.message, remedy="take a new lease and check what you read") from lost
         if self._acting_now().now >= self._until:
             names = ", ".join(lease.artifact_name for lease in self._held.leases)
             raise Refused(f"the lease on {names} has ended at its own limit", remedy="take it for longer")
 
     def __enter__(self) -> "HeldLease":
-        self._renewing.start()
+        self._renewal.start()
         return self
 
     def __exit__(
@@ -70,25 +65,16 @@ class HeldLease:
     ) -> None:
         from artifactctl.inventory.leasing import release_leases
 
-        self._ended.set()
-        self._renewing.join()
-        if self._lost is None:
+        self._renewal.stop()
+        if self._renewal.lost is None:
             release_leases(self._catalog, self._held, acting=self._acting_now())
 
-    def _renew(self) -> None:
+    def _renew(self) -> bool:
+        """Extend the leases; false at their own limit."""
         from artifactctl.inventory.leasing import renew_leases
 
-        pause = self._renew_every
-        while not self._ended.wait(pause.total_seconds()):
-            acting = self._acting_now()
-            if acting.now >= self._until:
-                return
-            try:
-                renew_leases(self._catalog, self._held, acting=acting, until=self._until)
-            except (Refused, UsageError) as lost:  # over, broken, or unknown to a catalog restored meanwhile
-                self._lost = lost
-                return
-            except ArtifactctlError:  # busy, or no space: the term is three renewals long
-                pause = min(RETRY_AFTER, self._renew_every)
-            else:
-                pause = self._renew_every
+        acting = self._acting_now()
+        if acting.now >= self._until:
+            return False
+        renew_leases(self._catalog, self._held, acting=acting, until=self._until)
+        return True

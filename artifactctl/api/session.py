@@ -15,9 +15,12 @@ from artifactctl.domain.artifacts import Artifact, ArtifactKind, ReplicaState, R
 from artifactctl.domain.errors import UsageError
 
 if TYPE_CHECKING:
+    from artifactctl.api.admission import Admission
+    from artifactctl.api.shares import DividedWork
     from artifactctl.catalog import Catalog
     from artifactctl.hosts.protocol import Host
     from artifactctl.inventory.acting import Acting
+    from artifactctl.policy.ruleset import Policy
 
 PathLike = bytes | str | os.PathLike[str]
 
@@ -38,7 +41,8 @@ def open_session(
     """
     from artifactctl.catalog import open_catalog
     from artifactctl.configuration.account import account_here, stand_in_machine_id
-    from artifactctl.configuration.location import locate_catalog
+    from artifactctl.configuration.location import locate_catalog, state_folder
+    from artifactctl.configuration.policy_in_force import policy_in_force
     from artifactctl.configuration.settings import read_settings
     from artifactctl.hosts.local import LocalHost
     from artifactctl.inventory.doorkeeping import Doorkeeper
@@ -56,6 +60,8 @@ def open_session(
         clock=now,
         actor=actor or account.actor,
         working_directory=os.fsencode(folder),
+        policy=lambda: policy_in_force(settings, around, working_directory=folder),
+        state_folder=Path(state_folder(around)),
     )
 
 
@@ -73,11 +79,15 @@ class Session:
         clock: Callable[[], datetime],
         actor: str,
         working_directory: bytes,
+        policy: "Callable[[], Policy]",
+        state_folder: Path,
     ) -> None:
         self._catalog = catalog
         self._host = host
         self._clock = clock
         self._actor = actor
+        self._policy = policy
+        self._state_folder = state_folder
         from artifactctl.inventory.places import Here
 
         self._here = Here(directory=working_directory, identify=host.identify)
@@ -129,10 +139,13 @@ class Session:
             return tuple(os.fsdecode(path) for path, kind, _ in reading.members(artifact.artifact_id) if kind == "f")
 
     def require_place(self, path: PathLike) -> None:
-        """Return when something may be registered at `path`, which need not be there yet; UsageError, Refused."""
-        from artifactctl.inventory.registering import refuse_part_of_another, target_for
+        """Return when something new may be written and registered at `path`, which need not be there yet.
 
-        refuse_part_of_another(self._catalog, target_for(self._host, self._catalog, self._absolute(path)))
+        UsageError below no managed root, Refused inside the folder of another artifact.
+        """
+        from artifactctl.inventory.registering import refuse_inside_another, target_for
+
+        refuse_inside_another(self._catalog, target_for(self._host, self._catalog, self._absolute(path)))
 
     def artifact(self, name: str) -> Artifact:
         """Return what is known by a name or at a path; UsageError with the nearest names when nothing is."""
@@ -165,6 +178,12 @@ class Session:
             raise UsageError(f"{filled_bytes} bytes cannot have been written", remedy="count what is on disk")
         acting = self._acting()
         fill_reservation(self._catalog, reservation.reservation_id, filled_bytes=filled_bytes, acting=acting)
+
+    def fill_more(self, reservation: Reservation, *, added_bytes: int) -> None:
+        """Say how much more of it is written; several programs may fill one. One that is over is left alone."""
+        from artifactctl.inventory.reserving import fill_more
+
+        fill_more(self._catalog, reservation.reservation_id, added_bytes=added_bytes, acting=self._acting())
 
     def release(self, reservation: Reservation) -> None:
         """Give what is left of it back; UsageError when it has ended before."""
@@ -244,6 +263,29 @@ class Session:
             actor=self._actor,
         )
 
+    def admission(self, path: PathLike) -> "Admission":
+        """Return whom to ask whether an extraction to `path` may begin and go on."""
+        from artifactctl.api.admission import Admission
+
+        return Admission(
+            self._catalog,
+            self._host,
+            self._absolute(path),
+            here=self._here,
+            policy=self._policy,
+            clock=self._clock,
+            plans_folder=self._state_folder / "plans",
+        )
+
+    def divide(self, artifact: Artifact, *, fingerprint: Mapping[str, str], shares: int) -> "DividedWork":
+        """Divide the making of an artifact into shares, or join those who did before, with their division."""
+        from artifactctl.api.shares import DividedWork
+        from artifactctl.inventory.dividing import Worker, divide
+
+        division = divide(self._catalog, artifact, fingerprint=fingerprint, shares=shares, acting=self._acting())
+        worker = Worker.of(os.getpid(), self._host.identify(), owner=secrets.token_hex(16))
+        return DividedWork(self._catalog, artifact, division, worker, self._acting)
+
     def start_run(self, stage: str, *, inputs: Sequence[str] = (), command: str = "") -> Run:
         """Record that a stage (`respond`, `merge`, `vocab`, `extraction`, `training`) has begun."""
         from artifactctl.inventory.finding import find_artifacts
@@ -259,17 +301,34 @@ class Session:
         run: Run,
         *,
         state: RunState = RunState.SUCCEEDED,
+        duration: timedelta | None = None,
         cost_gpu_hours: float | None = None,
         cost_usd: float | None = None,
     ) -> Run:
-        """Record how a run ended and what doing it again would cost; Refused when it had ended before."""
+        """Record how a run ended and what doing it again would cost; Refused when it had ended before.
+
+        `duration` is how long it was worked on, where that is not the time since its start.
+        """
         from artifactctl.inventory.running import finish_run
 
         if state is RunState.RUNNING:
             raise UsageError("a run that is over is not running", remedy="say whether it succeeded or failed")
         return finish_run(
-            self._catalog, run, state=state, cost_gpu_hours=cost_gpu_hours, cost_usd=cost_usd, acting=self._acting()
+            self._catalog,
+            run,
+            state=state,
+            duration=duration,
+            cost_gpu_hours=cost_gpu_hours,
+            cost_usd=cost_usd,
+            acting=self._acting(),
         )
+
+    def run_in_progress(self, artifact: Artifact) -> Run | None:
+        """Return the run that makes the artifact and has not ended, None when there is none."""
+        with self._catalog.reading() as reading:
+            known = reading.runs(artifact_id=artifact.artifact_id)
+        making = [run for run in known if run.state is RunState.RUNNING and artifact.artifact_id in run.outputs]
+        return making[-1] if making else None
 
     def _acting(self) -> "Acting":
         from artifactctl.inventory.acting import Acting

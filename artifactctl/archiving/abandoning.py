@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from artifactctl.archiving.archive import require_role
 from artifactctl.archiving.begun import BegunCopy
 from artifactctl.archiving.making import take_away
+from artifactctl.archiving.others import copier_at_work, has_another
 from artifactctl.archiving.store_copies import abandon, remove_objects
 from artifactctl.archiving.unfinished import call_gone
 from artifactctl.archiving.work import ArchivingWork
 from artifactctl.domain.archives import ArchiveCopy
-from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState
+from artifactctl.domain.artifacts import Artifact, Replica
 from artifactctl.domain.errors import Busy, Refused
 from artifactctl.domain.text import display_path
 from artifactctl.hosts.copies import CopyState
@@ -37,8 +38,8 @@ def give_up(work: ArchivingWork, artifact: Artifact, begun: Sequence[BegunCopy])
 
 def _require_another(work: ArchivingWork, artifact: Artifact) -> None:
     with work.catalog.reading() as reading:
-        stored = reading.archives(artifact_ids=(artifact.artifact_id,))
-    if not any(r.state is ReplicaState.LIVE for r in artifact.replicas) and not any(c.is_verified for c in stored):
+        is_left = has_another(reading, artifact)
+    if not is_left:
         raise MayBeAllThereIs(
             f"no other copy of {artifact.name} is left: what was copied of it may be all there is",
             remedy=f"artifactctl show {artifact.name}",
@@ -49,6 +50,11 @@ def _give_up_in_root(work: ArchivingWork, copy: BegunCopy, replica: Replica) -> 
     root = replica.root
     records = work.host_of(root).copies(root)
     found = [r for r in records if r.note is not None and r.note.target.relative == replica.relative]
+    with work.catalog.reading() as reading:
+        artifact = reading.artifact_by_id(replica.artifact_id)
+        copier = "" if artifact is None else copier_at_work(work, reading, artifact)
+    if copier:
+        raise Busy(f"{copy.name} is not given up at {display_path(copy.to)}: {copier}", remedy="artifactctl lease ls")
     for record in found:
         if record.is_being_written:
             raise Busy(f"a copy of {copy.name} to this place is being made right now", remedy="wait until it has ended")
@@ -57,7 +63,8 @@ def _give_up_in_root(work: ArchivingWork, copy: BegunCopy, replica: Replica) -> 
                 f"the copy of {copy.name} at {display_path(copy.to)} is whole and in its place",
                 remedy="`artifactctl doctor --repair` brings it to its end",
             )
-        take_away(work, root, record)
+        with work.changing(root):
+            take_away(work, root, record)
     if not found:
         call_gone(work, replica, copy.name)
 

@@ -30,7 +30,7 @@ def target_of_word(catalog: Catalog, word: str, *, here: Here, reach: Callable[[
             return Target(root=named, relative=b"")
         place = place_of(reading, word, here=here)
         roots = roots_at(reading, place, here=here)
-    return target_at(reach(place.machine), roots, place.path)
+    return target_at(reach(place.machine), roots, place.path, may_be_link=True)
 
 
 def destination_for(work: ArchivingWork, artifact: Artifact, replica: Replica, meant: Target | None) -> Target:
@@ -151,7 +151,11 @@ def _remedy(work: ArchivingWork, artifact: Artifact, destination: Target) -> str
     place = (destination.root.root_id, destination.relative)
     there = [r.state for r in artifact.replicas if (r.root.root_id, r.relative) == place]
     if ReplicaState.ARCHIVING in there:
-        return "a copy of it was being made there: `artifactctl doctor --repair` brings that to its end"
+        place_word = work.place(destination.root, destination.relative).word
+        return (
+            "a copy of it was being made there: move away what stands there and run the same command again, or give "
+            f"the copy up: `artifactctl archive {artifact.name} --to {place_word} --abandon`"
+        )
     if ReplicaState.LIVE in there:
         return f"that is a copy of it already: `artifactctl verify {artifact.name} --level digests` looks at it"
     top = work.place(destination.root, b"").text

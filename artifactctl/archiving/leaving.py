@@ -36,15 +36,16 @@ def leaving_plan(
 ) -> LeavingPlan:
     """Plan what to save from a machine, by what the catalog knows of it and of the others. Nothing is looked at."""
     artifacts = tuple(reading.artifacts())
-    here = [artifact for artifact in artifacts if any(_lies_on(r, machine) for r in artifact.replicas)]
+    rows = _rows_of(reading, machine)
+    here = [artifact for artifact in artifacts if any(_lies_on(r, rows) for r in artifact.replicas)]
     elsewhere = frozenset(
         artifact.name
         for artifact in artifacts
-        if any(counts(r) and r.root.host_id != machine.host_id for r in artifact.replicas)
+        if any(counts(r) and r.root.host_id not in rows for r in artifact.replicas)
         or any(_lies_elsewhere(copy) for copy in reading.archives(artifact_ids=(artifact.artifact_id,)))
     )
     hosts = {known.host_id: known.name for known in reading.hosts_ever()}
-    belongings = [_belonging(reading, artifact, machine, hosts) for artifact in here]
+    belongings = [_belonging(reading, artifact, rows, hosts) for artifact in here]
     rate = _rate(reading, machine, given_bytes_a_second)
     return plan_leaving(machine.name, belongings, elsewhere=elsewhere, rate=rate, by=by, now=now)
 
@@ -60,18 +61,23 @@ def machine_named(reading: Reading, name: str, identity: HostIdentity) -> KnownH
     return found
 
 
-def _lies_on(replica: Replica, machine: KnownHost) -> bool:
-    return replica.state is ReplicaState.LIVE and replica.root.host_id == machine.host_id
+def _rows_of(reading: Reading, machine: KnownHost) -> frozenset[int]:
+    """Return the numbers of every row that may be the same machine: what lies on one is no copy elsewhere."""
+    return frozenset(known.host_id for known in reading.hosts_ever() if known.may_be(machine))
 
 
-def _belonging(reading: Reading, artifact: Artifact, machine: KnownHost, hosts: dict[int, str]) -> Belonging:
-    replica = next(r for r in artifact.replicas if _lies_on(r, machine))
+def _lies_on(replica: Replica, rows: frozenset[int]) -> bool:
+    return replica.state is ReplicaState.LIVE and replica.root.host_id in rows
+
+
+def _belonging(reading: Reading, artifact: Artifact, rows: frozenset[int], hosts: dict[int, str]) -> Belonging:
+    replica = next(r for r in artifact.replicas if _lies_on(r, rows))
     return Belonging(
         name=artifact.name,
         kind=artifact.kind.value,
         path=replica.root.path + b"/" + replica.relative,
         size_bytes=replica.apparent_bytes,
-        copies_elsewhere=_copies_elsewhere(reading, artifact, machine, hosts),
+        copies_elsewhere=_copies_elsewhere(reading, artifact, rows, hosts),
         inputs=_inputs(reading, artifact),
         needs=tuple(
             parent.name
@@ -85,15 +91,15 @@ def _belonging(reading: Reading, artifact: Artifact, machine: KnownHost, hosts: 
 
 
 def _copies_elsewhere(
-    reading: Reading, artifact: Artifact, machine: KnownHost, hosts: dict[int, str]
+    reading: Reading, artifact: Artifact, rows: frozenset[int], hosts: dict[int, str]
 ) -> tuple[str, ...]:
     """Return where verified copies of the artifact are, as they were recorded."""
     copies = (
         f"on {hosts[r.root.host_id]}, in `{r.root.name}`"
         for r in artifact.replicas
-        if r.root.host_id != machine.host_id and _is_verified(r)
+        if r.root.host_id not in rows and _is_verified(r)
     )
-    here = {r.fingerprint for r in artifact.replicas if _lies_on(r, machine)}
+    here = {r.fingerprint for r in artifact.replicas if _lies_on(r, rows)}
     archives = (
         f"at {copy.url}"
         for copy in reading.archives(artifact_ids=(artifact.artifact_id,))
@@ -110,7 +116,8 @@ def _lies_elsewhere(copy: ArchiveCopy) -> bool:
 def destinations(reading: Reading, machine: KnownHost) -> tuple[tuple[str, str], ...]:
     """Return (root, its machine) of everything that can be saved to: roots on other machines that may be written to."""
     hosts = {known.host_id: known.name for known in reading.hosts()}
-    roots = (root for root in reading.roots() if root.is_marked and root.host_id != machine.host_id)
+    rows = _rows_of(reading, machine)
+    roots = (root for root in reading.roots() if root.is_marked and root.host_id not in rows)
     return tuple((root.name, hosts[root.host_id]) for root in roots)
 
 
@@ -121,7 +128,7 @@ def require_elsewhere(reading: Reading, machine: KnownHost, word: str, *, here: 
     else:
         root = reading.root(word)
         at = place_of(reading, word, here=here).machine if root is None else machine_of_root(reading, root, here=here)
-        stays = here.is_machine(machine) if at is None else at.host_id == machine.host_id
+        stays = here.is_machine(machine) if at is None else at.host_id in _rows_of(reading, machine)
     if stays:
         others = ", ".join(f"--to {name} ({host})" for name, host in destinations(reading, machine))
         raise UsageError(

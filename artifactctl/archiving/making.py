@@ -1,5 +1,6 @@
 """A copy in a root while it comes into being, wherever its bytes come from: begun, filled, placed, recorded."""
 
+import os
 from collections.abc import Mapping
 
 from artifactctl import audit
@@ -37,17 +38,24 @@ def begun_before(work: ArchivingWork, origin: Origin, destination: Target) -> Co
             _mark_archiving(work, origin, destination, record.operation)
             return record
         work.say("what an earlier run had copied is of no use any more: the original has changed since")
-        take_away(work, destination.root, record)
+        with work.changing(destination.root):
+            take_away(work, destination.root, record)
     return None
 
 
 def take_away(work: ArchivingWork, root: Root, record: CopyRecord) -> None:
-    """Remove what was written of a copy, then let the catalog say that nothing came of it (I7)."""
+    """Remove what was written of a copy, then let the catalog say that nothing came of it (I7).
+
+    The caller holds the right to change the root.
+    """
     left = work.host_of(root).take_copy_away(root, record.operation)
     if left:
+        folder = root.path.rstrip(b"/") + b"/.artifactctl/archiving/" + os.fsencode(record.operation) + b".over/"
+        more = f" (and {len(left) - 1} more)" if len(left) > 1 else ""
         raise HostFailure(
-            f"in the folder of the copy {record.operation} lies what was not written by it: {display_path(left[0])}",
-            remedy=f"move it out of {display_path(root.path)}/.artifactctl/archiving, then try again",
+            f"in the folder of the copy {record.operation} lies what was not written by it: "
+            f"{display_path(folder + left[0])}{more}",
+            remedy=f"move {display_path(folder + left[0])} away, then try again",
         )
     note = record.note
     if note is None:
@@ -84,8 +92,9 @@ def begin(work: ArchivingWork, origin: Origin, destination: Target) -> str:
         actor=work.actor,
         at=work.clock(),
     )
-    work.host_of(destination.root).begin_copy(destination.root, note, origin.entries)
-    _mark_archiving(work, origin, destination, operation)
+    with work.changing(destination.root):
+        work.host_of(destination.root).begin_copy(destination.root, note, origin.entries)
+        _mark_archiving(work, origin, destination, operation)
     return operation
 
 
@@ -145,27 +154,24 @@ def put_in_place(
 ) -> None:
     """Rename a complete copy to its place and call it live and verified; `facts` go into the audit log."""
     host, root = work.host_of(destination.root), destination.root
-    outcome = host.place_copy(root, operation)
-    if outcome is not Placed.DONE:
-        raise PlaceTaken(
-            f"the copy is complete and cannot be put at {display_path(destination.absolute)}: {WHY_NOT[outcome]}",
-            remedy="free the place, then run the same command again: nothing is copied twice",
+    told = {"operation": operation, "from_device": copied.from_device, "sent_bytes": copied.sent_bytes, **facts}
+    with work.changing(root):
+        outcome = host.place_copy(root, operation)
+        if outcome is not Placed.DONE:
+            raise PlaceTaken(
+                f"the copy is complete and cannot be put at {display_path(destination.absolute)}: {WHY_NOT[outcome]}",
+                remedy="free the place, then run the same command again: nothing is copied twice",
+            )
+        record_copy(
+            work,
+            origin.artifact.name,
+            root,
+            destination.relative,
+            entries=origin.entries,
+            digests=copied.digests,
+            evidence=told,
         )
-    record_copy(
-        work,
-        origin.artifact.name,
-        root,
-        destination.relative,
-        entries=origin.entries,
-        digests=copied.digests,
-        evidence={
-            "operation": operation,
-            "from_device": copied.from_device,
-            "sent_bytes": copied.sent_bytes,
-            **facts,
-        },
-    )
-    host.take_copy_away(root, operation)
+        host.take_copy_away(root, operation)
 
 
 WHY_NOT: Mapping[Placed, str] = {

@@ -15,8 +15,9 @@ from artifactctl.domain.members import compare_members
 from artifactctl.domain.observation import MemberDrift
 from artifactctl.domain.text import display_path
 from artifactctl.hosts.copies import CopyEntry
+from artifactctl.inventory.attesting import statements_for
 from artifactctl.inventory.targets import Target, require_recorded_volume
-from artifactctl.inventory.writers import who_may_write
+from artifactctl.inventory.writers import who_may_write, who_may_write_elsewhere, why_not_known_elsewhere
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +147,32 @@ def look(work: ArchivingWork, artifact: Artifact, replica: Replica) -> ContentLo
         raise SourceChanged(
             f"{artifact.name} may be changing: {writer}", remedy="wait until that has ended, then try again"
         )
+    _require_nobody_elsewhere(work, artifact, replica, seen)
     return seen
+
+
+def _require_nobody_elsewhere(work: ArchivingWork, artifact: Artifact, replica: Replica, seen: ContentLook) -> None:
+    """Ask every machine that mounts the source's volume by what is on record: who writes there is not seen here."""
+    root, host = replica.root, work.host_of(replica.root)
+    with work.catalog.reading() as reading:
+        statement = statements_for(reading, host.identify()).get(root.root_id)
+    if statement is None or not statement.elsewhere:
+        return
+    looks = work.clients.writers_to(
+        statement.elsewhere, root, replica.relative, seen, catalog_id=work.catalog.lineage_id
+    )
+    writer = who_may_write_elsewhere(looks)
+    if writer:
+        raise SourceChanged(
+            f"{artifact.name} may be changing: {writer}", remedy="wait until that has ended, then try again"
+        )
+    silence = why_not_known_elsewhere(statement, looks)
+    if silence:
+        raise SourceChanged(
+            f"{artifact.name} may be changing: {silence}",
+            remedy=f"`artifactctl host check NAME` for the machine, or `artifactctl root attest {root.name}` without "
+            "one that no longer mounts it",
+        )
 
 
 def require_unchanged(work: ArchivingWork, source: Source) -> None:

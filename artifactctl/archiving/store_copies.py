@@ -55,6 +55,13 @@ def remove_objects(work: ArchivingWork, name: str, copy: ArchiveCopy) -> None:
     store.remove(folder, named=_OBJECT)
 
 
+def remove_whole(name: str, copy: ArchiveCopy, *, catalog_id: str) -> None:
+    """Remove a finished copy, its manifest first: what a crash leaves then is no copy, and a second call removes it."""
+    store, folder = ObjectStore(copy.url), folder_of(name, copy.archive_id, catalog_id)
+    store.remove(folder, named=re.compile(re.escape(MANIFEST)))
+    store.remove(folder, named=_OBJECT)
+
+
 def abandon(work: ArchivingWork, name: str, copy: ArchiveCopy) -> None:
     """Let the catalog say that nothing came of a copy."""
     acting = work.acting()

@@ -7,25 +7,29 @@ from datetime import datetime
 from artifactctl import audit
 from artifactctl.archiving.begun import BegunCopy
 from artifactctl.archiving.making import WHY_NOT, archiving_replica, take_away
+from artifactctl.archiving.others import copier_at_work, has_another
 from artifactctl.archiving.recording import record_copy
 from artifactctl.archiving.recovery import CopyAction, decide_copy
 from artifactctl.archiving.work import ArchivingWork
 from artifactctl.catalog import Reading
 from artifactctl.domain.artifacts import Replica, ReplicaState, Root
 from artifactctl.domain.audit import AuditAction
-from artifactctl.hosts.copies import CopyNote, CopyRecord, Placed
-from artifactctl.inventory.standing import require_in_charge
+from artifactctl.hosts.copies import CopyNote, CopyRecord, CopyState, Placed
 from artifactctl.report.doctor import Finding
 from artifactctl.report.sizes import format_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnfinishedCopy:
-    """One copy with a folder in the root, and what is to be done about it."""
+    """One copy with a folder in the root, and what is to be done about it.
+
+    `kept_because` says why what would be taken away is left where it is, "" where nothing speaks against it.
+    """
 
     root: Root
     record: CopyRecord
     action: CopyAction
+    kept_because: str = ""
 
     @property
     def shown(self) -> str:
@@ -43,8 +47,20 @@ def unfinished_copies(work: ArchivingWork, root: Root) -> tuple[UnfinishedCopy, 
             known = None if record.note is None else _state_at_place(reading, root, record.note)
             action = decide_copy(record.state, known, is_being_written=record.is_being_written)
             if action is not CopyAction.LEAVE:
-                found.append(UnfinishedCopy(root=root, record=record, action=action))
+                kept = _why_kept(work, reading, root, record) if action is CopyAction.REMOVE else ""
+                found.append(UnfinishedCopy(root=root, record=record, action=action, kept_because=kept))
     return tuple(found)
+
+
+def _why_kept(work: ArchivingWork, reading: Reading, root: Root, record: CopyRecord) -> str:
+    """Return why what was written of a copy must stay, by what `archive --abandon` asks as well."""
+    note = record.note
+    artifact = None if note is None else reading.artifact(note.name)
+    if artifact is None or record.state is CopyState.OVER:
+        return ""
+    if not has_another(reading, artifact):
+        return "no other copy of it is left, so this may be all there is"
+    return copier_at_work(work, reading, artifact)
 
 
 def _state_at_place(reading: Reading, root: Root, note: CopyNote) -> ReplicaState | None:
@@ -57,7 +73,9 @@ def _state_at_place(reading: Reading, root: Root, note: CopyNote) -> ReplicaStat
 def copy_findings(work: ArchivingWork, root: Root) -> Iterator[Finding]:
     """Yield what is to be said of a root's unfinished copies, and of copies that only the catalog knows."""
     for item in unfinished_copies(work, root):
-        yield Finding(what=_told(item), object=item.shown, remedy=_remedy(work, item), repairable=True)
+        kept = item.kept_because
+        what = f"{_told(item)}; it is not taken away: {kept}" if kept else _told(item)
+        yield Finding(what=what, object=item.shown, remedy=_remedy(work, item), repairable=not kept)
     for name, replica in _without_folder(work, root):
         place = work.place(root, replica.relative).text
         yield Finding(
@@ -89,7 +107,11 @@ def _remedy(work: ArchivingWork, item: UnfinishedCopy) -> str:
     to = work.place(item.root, note.target.relative).typed
     begun = BegunCopy(name=note.name, to=to, is_restored=artifact is not None and not artifact.is_live)
     if item.action is CopyAction.FINISH:
-        return f"{repair} puts it there; `{begun.give_up}` takes it away"
+        stands = work.host_of(item.root).identity(note.target.absolute) is not None
+        first = f"move away what stands at {work.place(item.root, note.target.relative).word}; then " if stands else ""
+        return f"{first}{repair} puts it there; `{begun.give_up}` takes it away"
+    if item.kept_because:
+        return f"`{begun.again}` goes on with it"
     return f"`{begun.again}` goes on with it; {repair} takes away what was written"
 
 
@@ -110,19 +132,20 @@ def _without_folder(work: ArchivingWork, root: Root) -> tuple[tuple[str, Replica
 
 def repair_copies(work: ArchivingWork, root: Root) -> tuple[str, ...]:
     """Bring every unfinished copy of a root to its end; returns one sentence for each."""
-    items, lost = unfinished_copies(work, root), _without_folder(work, root)
-    if not items and not lost:
+    if not unfinished_copies(work, root) and not _without_folder(work, root):
         return ()
-    require_in_charge(work.host_of(root), work.catalog, root)
-    done = [_repair(work, item) for item in items]
-    for name, replica in lost:
-        call_gone(work, replica, name)
-        done.append(f"{name}: a copy that was being made is not there, and the catalog says so now")
+    with work.changing(root):
+        done = [_repair(work, item) for item in unfinished_copies(work, root)]
+        for name, replica in _without_folder(work, root):
+            call_gone(work, replica, name)
+            done.append(f"{name}: a copy that was being made is not there, and the catalog says so now")
     return tuple(done)
 
 
 def _repair(work: ArchivingWork, item: UnfinishedCopy) -> str:
     root, record, note = item.root, item.record, item.record.note
+    if item.kept_because:
+        return f"{item.shown}: what was written of it was left there, since {item.kept_because}"
     if item.action is CopyAction.REMOVE or note is None:
         take_away(work, root, record)
         return f"{item.shown}: what was written of it was taken away"
@@ -180,6 +203,12 @@ def _change(work: ArchivingWork, replica: Replica, to: ReplicaState, name: str, 
 def upload_findings(reading: Reading, *, now: datetime) -> Iterator[Finding]:
     """Yield the copies to object stores that were begun and that nobody is at right now."""
     for copy in reading.archives():
+        if copy.state is ReplicaState.PURGING:
+            yield Finding(
+                what=f"the removal of its copy at {copy.url} was begun and is not complete; nothing of it counts",
+                object=copy.url,
+                remedy=f"`artifactctl reclaim {copy.url} --purge-now` goes on with it",
+            )
         if copy.state is not ReplicaState.ARCHIVING or reading.leases(now, artifact_ids=(copy.artifact_id,)):
             continue
         artifact = reading.artifact_by_id(copy.artifact_id)

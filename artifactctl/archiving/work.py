@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -10,6 +11,8 @@ from artifactctl.domain.artifacts import Root
 from artifactctl.domain.identity import HostIdentity
 from artifactctl.hosts.copies import CopyingHost
 from artifactctl.inventory.acting import Acting
+from artifactctl.inventory.clients import Clients
+from artifactctl.inventory.fencing import Changer, FencedLock, right_to_change
 from artifactctl.inventory.machines import is_machine
 from artifactctl.report.archive import CopyPlace
 
@@ -20,7 +23,8 @@ class ArchivingWork:
 
     What is copied between two other machines passes through this one, in pieces, and stays nowhere on it.
     `say` receives one sentence an event, `should_stop` is polled between two pieces, `progress` is told the bytes of
-    each piece. `bandwidth_bytes` a second are read at most, None for as fast as it goes.
+    each piece. `bandwidth_bytes` a second are read at most, None for as fast as it goes. `clients` leads to the
+    machines that mount the volume of a source as well.
     """
 
     catalog: Catalog
@@ -33,6 +37,7 @@ class ArchivingWork:
     should_stop: Callable[[], bool] = field(default=lambda: False)
     progress: Callable[[int], None] = field(default=lambda size_bytes: None)
     bandwidth_bytes: int | None = None
+    clients: Clients = field(default_factory=Clients)
     elapsed_clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
 
@@ -43,6 +48,16 @@ class ArchivingWork:
     def acting_on(self, root: Root) -> Acting:
         """Return the same for what happens below a root, on its machine."""
         return Acting(actor=self.actor, host=self.host_of(root).identify().hostname, now=self.clock())
+
+    def changing(self, root: Root) -> AbstractContextManager[FencedLock]:
+        """Hold the right to change a root while something is begun, put in its place or taken away there.
+
+        Not while bytes are written: that happens in a folder of the copy's own, and may take days.
+        """
+        changer = Changer(
+            host=self.host_of(root), catalog=self.catalog, actor=self.actor, clock=self.clock, say=self.say
+        )
+        return right_to_change(changer, root)
 
     def place(self, root: Root, relative: bytes) -> CopyPlace:
         """Return a place below a root as it is told to people; its machine is not needed for that."""

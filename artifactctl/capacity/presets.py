@@ -3,6 +3,7 @@
 Widths and vocabularies are those of the published configurations; a config.json at hand always says more than a name.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -51,6 +52,18 @@ class ModelShape:
     def key(self) -> str:
         """What two models with equal extraction cost share, whatever they are called."""
         return f"{self.hidden_size}x{self.layers}/{self.vocab_size or 0}"
+
+
+_KEY = re.compile(r"(\d+)x(\d+)/(\d+)")
+
+
+def shape_of_key(key: str, *, name: str) -> ModelShape:
+    """Return the shape that `ModelShape.key` gave; ValueError for other text."""
+    found = _KEY.fullmatch(key)
+    if found is None:
+        raise ValueError(f"{key!r} is no model's shape")
+    hidden_size, layers, vocab_size = map(int, found.groups())
+    return ModelShape(name=name, hidden_size=hidden_size, layers=layers, vocab_size=vocab_size or None)
 
 
 # name: (hidden size, blocks, vocabulary)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from artifactctl.capacity.presets import ModelShape, preset
+from artifactctl.capacity.presets import ModelShape, preset, shape_of_key
 from artifactctl.domain.errors import UsageError
 from artifactctl.domain.quantities import parse_layers
 from artifactctl.domain.suggestions import did_you_mean
@@ -104,12 +104,14 @@ class ExtractionRecipe:
 def recipe_from_labels(labels: Mapping[str, str]) -> ExtractionRecipe | None:
     """Return the recipe that an artifact's labels record, None where none names a known model.
 
-    Labels: `model`, `layers`, `final_state`, `dtype`, `codec`; all but `model` have the usual defaults.
+    Labels: `model`, `layers`, `final_state`, `dtype`, `codec`; all but `model` have the usual defaults. `model_shape`
+    (`ModelShape.key`) stands for a model that is no preset.
     """
     if "model" not in labels:
         return None
     try:
-        shape = preset(labels["model"])
+        named = labels["model"]
+        shape = shape_of_key(labels["model_shape"], name=named) if "model_shape" in labels else preset(named)
         return ExtractionRecipe(
             shape=shape,
             layers=parse_layers(labels["layers"]) if "layers" in labels else shape.default_boundaries,

@@ -1,6 +1,7 @@
 """Rows to domain values: the one file that knows both."""
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import Row
@@ -35,6 +36,7 @@ from artifactctl.domain.ledger import (
     Verification,
 )
 from artifactctl.domain.operations import JournalEvent
+from artifactctl.domain.uptime import Uptime
 
 AnyRow = Row[*tuple[Any, ...]]
 
@@ -62,6 +64,7 @@ def to_host(row: AnyRow) -> KnownHost:
         host_key=row.host_key,
         uses_sudo=row.uses_sudo,
         forgotten_at=row.forgotten_at,
+        own_keys=tuple(row.own_keys or ()),
     )
 
 
@@ -226,6 +229,17 @@ def to_operation(row: AnyRow) -> Operation:
         grace_until=row.grace_until,
         started_at=row.started_at,
         updated_at=row.updated_at,
+        aside_since=_to_uptime(row),
+    )
+
+
+def _to_uptime(row: AnyRow) -> Uptime | None:
+    if row.aside_uptime_us is None:
+        return None
+    return Uptime(
+        machine_id=row.aside_machine_id,
+        boot_id=row.aside_boot_id,
+        since_boot=timedelta(microseconds=row.aside_uptime_us),
     )
 
 

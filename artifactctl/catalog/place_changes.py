@@ -1,5 +1,7 @@
 """Changes to machines, volumes and managed roots."""
 
+from collections.abc import Sequence
+
 from sqlalchemy import insert, select, update
 
 from artifactctl.catalog import place_queries
@@ -17,7 +19,14 @@ _OVER = tuple(sorted(event.value for event in FINISHED))
 
 
 def add_host(
-    writing: Transaction, name: str, *, machine_id: str, address: str, host_key: str, uses_sudo: bool
+    writing: Transaction,
+    name: str,
+    *,
+    machine_id: str,
+    address: str,
+    host_key: str,
+    uses_sudo: bool,
+    own_keys: Sequence[str],
 ) -> KnownHost:
     """Record a machine; to make another than the one at hand known takes a role."""
     if address:
@@ -32,9 +41,24 @@ def add_host(
         address=address,
         host_key=host_key,
         uses_sudo=uses_sudo,
+        own_keys=list(own_keys),
         added_at=writing.now,
     )
     return to_host(writing.connection.execute(statement.returning(host)).one())
+
+
+def note_own_keys(writing: Transaction, host_id: int, own_keys: Sequence[str]) -> KnownHost:
+    """Record by which keys a machine's own sshd proves who it is."""
+    changed = update(host).where(host.c.id == host_id).values(own_keys=list(own_keys))
+    return to_host(writing.connection.execute(changed.returning(host)).one())
+
+
+def give_address(writing: Transaction, host_id: int, *, address: str, host_key: str, uses_sudo: bool) -> KnownHost:
+    """Record the way to a machine that opened the catalog itself until now; it takes the role that adding one takes."""
+    writing.require(Act.ADD_HOST, about=str(host_id))
+    changed = update(host).where(host.c.id == host_id, host.c.address == "")
+    facts = {"address": address, "host_key": host_key, "uses_sudo": uses_sudo}
+    return to_host(writing.connection.execute(changed.values(**facts).returning(host)).one())
 
 
 def forget_host(writing: Transaction, host_id: int) -> None:

@@ -15,6 +15,7 @@ from artifactctl.catalog import (
     promise_queries,
     role_queries,
     root_leases,
+    share_records,
     taking_queries,
     work_queries,
 )
@@ -50,6 +51,7 @@ from artifactctl.domain.ledger import (
 )
 from artifactctl.domain.operations import JournalEvent
 from artifactctl.domain.roles import Grant
+from artifactctl.domain.shares import Division, Share
 from artifactctl.policy.facts import Facts
 from artifactctl.policy.scope import EVERY_FACT, Needed, Wanted
 
@@ -287,6 +289,16 @@ class Reading:
     ) -> tuple[Operation, ...]:
         """Return operations, oldest first."""
         return work_queries.operations(self.connection, states=states, artifact_id=artifact_id, root_id=root_id)
+
+    # divided work
+
+    def division(self, artifact_id: int) -> Division | None:
+        """Return how the making of an artifact is divided, None where it is not."""
+        return share_records.division_of(self.connection, artifact_id)
+
+    def shares(self, artifact_id: int) -> tuple[Share, ...]:
+        """Return the shares of an artifact that were ever claimed, by number."""
+        return share_records.shares(self.connection, artifact_id)
 
     # roles
 

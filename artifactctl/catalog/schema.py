@@ -18,7 +18,7 @@ from sqlalchemy import (
     Table,
 )
 
-from artifactctl.catalog.columns import Identifier, Instant, Key, Words
+from artifactctl.catalog.columns import Identifier, Instant, JsonText, Key, Words
 
 metadata = MetaData(
     naming_convention={
@@ -56,6 +56,7 @@ host = Table(
     Column("uses_sudo", Boolean, nullable=False),
     Column("added_at", Instant, nullable=False),
     Column("forgotten_at", Instant),
+    Column("own_keys", JsonText),
 )
 
 volume = Table(

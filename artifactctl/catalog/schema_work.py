@@ -147,4 +147,7 @@ operation = Table(
     Column("grace_until", Instant),
     Column("started_at", Instant, nullable=False),
     Column("updated_at", Instant, nullable=False),
+    Column("aside_machine_id", Words),
+    Column("aside_boot_id", Words),
+    Column("aside_uptime_us", BigInteger),
 )

@@ -46,6 +46,7 @@ def archiving_work(
         should_stop=should_stop,
         progress=progress,
         bandwidth_bytes=bandwidth_bytes,
+        clients=wiring.clients,
     )
 
 

@@ -33,9 +33,33 @@ def items_to_purge(wiring: Wiring, names: Sequence[str], hosts: Sequence[str]) -
             if not trusted:
                 wiring.output.warning("the clock is behind what was already recorded, so nothing counts as expired")
             items = expired(reading, now=wiring.now(), clock_trusted=trusted)
-        if not hosts:
-            return items
-        return tuple(i for i in items if machine_of_root(reading, i.replica.root, here=wiring.here) in wanted)
+        if hosts:
+            items = tuple(i for i in items if machine_of_root(reading, i.replica.root, here=wiring.here) in wanted)
+    return items if names else _proven(wiring, items)
+
+
+def _proven(wiring: Wiring, items: "tuple[Quarantined, ...]") -> "tuple[Quarantined, ...]":
+    """Return what is past its grace by the uptime of its machine as well; a clock set ahead ends none.
+
+    What lies on a machine that does not answer is left in: nothing can be purged there, and it is named then.
+    """
+    from artifactctl.cli.quarantined import by_machine
+    from artifactctl.reclaim.quarantined import unproven_grace
+    from artifactctl.report.sizes import format_duration
+
+    kept = set()
+    for machines, mine in by_machine(wiring, items).items():
+        for answer in wiring.fleet.one_by_one(machines, lambda host: host.uptime()):
+            for item in mine if answer.failure is None else ():
+                left = unproven_grace(item, answer.value)
+                if left:
+                    kept.add(item.operation.operation_id)
+                    wiring.output.warning(
+                        f"{item.artifact.name} stays: its grace is over by the clock, but the time that its machine "
+                        f"has been up since then does not prove the last {format_duration(left)} of it; "
+                        f"`artifactctl quarantine purge {item.operation.operation_id}` does not wait"
+                    )
+    return tuple(item for item in items if item.operation.operation_id not in kept)
 
 
 def show_purge(wiring: Wiring, items: "Sequence[Quarantined]") -> ExitCode:

@@ -9,9 +9,8 @@ from artifactctl.cli.wiring import Wiring
 from artifactctl.domain.places import split_host
 
 if TYPE_CHECKING:
-    from artifactctl.domain.artifacts import VerifyLevel
     from artifactctl.domain.ledger import KnownHost
-    from artifactctl.domain.verification import VerifyResult
+    from artifactctl.domain.verification import Depth, VerifyResult
     from artifactctl.hosts.protocol import Host
 
 Named = dict["KnownHost | None", list[str]]
@@ -23,7 +22,7 @@ def verify_each(
     answered: Incomplete,
     *,
     hosts: Sequence[str],
-    level: "VerifyLevel",
+    depth: "Depth",
     advance: Callable[[int], None],
 ) -> "tuple[VerifyResult, ...]":
     """Return one result a copy; without names everything is verified that has a living copy."""
@@ -41,7 +40,7 @@ def verify_each(
                 here=wiring.here,
                 now=wiring.now(),
                 actor=wiring.actor,
-                level=level,
+                depth=depth,
                 progress=advance,
                 clients=wiring.clients,
             )

@@ -23,7 +23,7 @@ _PIECE_BYTES = 64 << 10
 
 
 class FarFolder:
-    """`path` is the folder on the machine `name`."""
+    """`path` is the folder on the machine `name`; `left_before` are those of earlier stories that a SIGKILL left."""
 
     def __init__(self, channel: SshChannel, name: str) -> None:
         self._channel = channel
@@ -38,6 +38,7 @@ class FarFolder:
                 remedy="name a folder there that you may write to with --dir",
             )
         self.path: str = told["folder"]
+        self.left_before: tuple[str, ...] = tuple(told["left"])
         threading.Thread(target=self._show_life, name="artifactctl-demo-life", daemon=True).start()
 
     def unpack(self, folder: Path) -> None:

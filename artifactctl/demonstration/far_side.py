@@ -8,6 +8,7 @@ is removed first. Only a SIGKILL, or the end of the machine, leaves the folder b
 
 from __future__ import annotations
 
+import fcntl
 import io
 import json
 import os
@@ -35,12 +36,15 @@ class FarSide:
 
     def __init__(self, prefix: str, place: str | None) -> None:
         self.folder = os.path.realpath(tempfile.mkdtemp(prefix=prefix, dir=place))
+        self._held = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
+        fcntl.flock(self._held, fcntl.LOCK_EX)  # while this process lives; who comes later sees by it what was left
+        self._left = left_beside(self.folder, prefix)
         self._readers: list[subprocess.Popen[str]] = []
         self._unread = b""
 
     def serve(self) -> None:
         """Do what is asked until it is `end`; Ended when nobody asks any more."""
-        self._answer({"folder": self.folder})
+        self._answer({"folder": self.folder, "left": self._left})
         while True:
             line = self._line()
             if not line.strip():
@@ -135,6 +139,28 @@ class FarSide:
             os.write(1, json.dumps(answer).encode("ascii") + b"\n")
         except OSError as error:
             raise Ended from error
+
+
+def left_beside(folder: str, prefix: str) -> list[str]:
+    """Return the folders of earlier stories beside this one that nobody holds any more: a SIGKILL left them."""
+    above = os.path.dirname(folder)
+    found = []
+    for name in sorted(os.listdir(above)):
+        other = os.path.join(above, name)
+        if not name.startswith(prefix) or other == folder:
+            continue
+        try:
+            descriptor = os.open(other, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except OSError:  # somebody else's, or none
+            continue
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            found.append(other)
+        except OSError:  # its story goes on
+            continue
+        finally:
+            os.close(descriptor)
+    return found
 
 
 def mounted_in(folder: str) -> str:

@@ -28,7 +28,8 @@ NO_CONFIGURATION = "# The story starts from nothing: no configuration further up
 class Stage:
     """The commands are typed in `folder`; in it files are laid out in `volume` and then settle on the `ground`.
 
-    `why_small`: why the story is told small, "" when it is told as it happened.
+    `why_small`: why the story is told small, "" when it is told as it happened. `left_before`: folders of earlier
+    stories, with their machine, whose end nobody was left to see to.
     """
 
     folder: Path
@@ -36,6 +37,7 @@ class Stage:
     ground: Ground
     scale: Scale
     why_small: str = ""
+    left_before: tuple[str, ...] = ()
 
 
 @contextmanager
@@ -59,6 +61,7 @@ def staged_on(known: KnownHost, place: str | None, *, environment: Mapping[str, 
             ground=FarGround(known=known, folder=far),
             scale=A_HUNDRED_THOUSANDTH,
             why_small=f"it happens on {known.name}, where no volume is made for it",
+            left_before=tuple(f"{known.name}:{path}" for path in far.left_before),
         )
 
 

@@ -13,6 +13,7 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 from artifactctl.domain.errors import UsageError
 from artifactctl.domain.text import display_path
+from artifactctl.domain.uptime import Uptime
 
 MINIMUM_GRACE = timedelta(hours=24)
 """How long what was set aside on a statement stays at least, whatever the policy's grace: a client that has the old
@@ -94,6 +95,8 @@ def _client(word: str) -> Client:
 class Statement:
     """An attestation as it applies to the machine that acts; `stated_at` is when it was made, None when not known.
 
+    `stated_since` is the same by the uptime of the machine on which it was made, None where that was not recorded.
+
     `covers_this_machine` is false where other machines are named as the only ones: then it is not true, and answers
     nothing. `elsewhere` are the clients that must be asked besides this machine.
     """
@@ -102,6 +105,7 @@ class Statement:
     covers_this_machine: bool = True
     elsewhere: tuple[Client, ...] = ()
     stated_at: datetime | None = None
+    stated_since: Uptime | None = None
 
 
 def applied_here(attestation: Attestation, names: Collection[str], *, stated_at: datetime | None) -> Statement | None:

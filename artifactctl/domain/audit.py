@@ -73,6 +73,8 @@ class AuditAction(StrEnum):
     ARCHIVE_BEGIN = "archive.begin"  # a copy of it is about to be made somewhere else
     ARCHIVE_DONE = "archive.done"  # the copy was read back, is the same, and counts from now on
     ARCHIVE_ABANDON = "archive.abandon"  # what was written of a copy was taken away again
+    ARCHIVE_REMOVE_BEGIN = "archive.remove_begin"  # a finished copy in a store counts for nothing from here on
+    ARCHIVE_REMOVE = "archive.remove"  # its objects are gone from the store
     RECOVER_QUARANTINE = "recover.quarantine"  # an interrupted operation ended in quarantine
     RECOVER_KEEP = "recover.keep"  # the same, and its old path is taken
     RECOVER_RESTORE = "recover.restore"  # an interrupted operation ended at a live path

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from artifactctl.domain.accounts import Signature
 from artifactctl.domain.artifacts import VerifyLevel
 from artifactctl.domain.operations import JournalEvent
+from artifactctl.domain.uptime import Uptime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +59,7 @@ class KnownHost:
     """A machine the catalog knows. `address` is "" for the machine the catalog was made on, else `ssh://user@host`.
 
     A machine is identified by `host_key` and `machine_id` together; equal machine ids alone never merge two.
+    `own_keys` (`type base64`) are those that its sshd has by what it said of itself when a command was typed on it.
     `forgotten_at` is None while it is worked with.
     """
 
@@ -68,6 +70,22 @@ class KnownHost:
     host_key: str = ""
     uses_sudo: bool = False
     forgotten_at: datetime | None = None
+    own_keys: tuple[str, ...] = ()
+
+    def proves_to_be(self, machine_id: str, host_key: str) -> bool:
+        """Whether a machine that proved to have a key is this one, to which nobody had a way until now."""
+        return not self.address and self.machine_id == machine_id and host_key in self.own_keys
+
+    def may_be(self, other: "KnownHost") -> bool:
+        """Whether both may be one machine, so that what lies on one is not kept by what lies on the other.
+
+        Equal ids may come from a copied image: only two different ssh keys say that they are two.
+        """
+        if self.host_id == other.host_id:
+            return True
+        if self.machine_id != other.machine_id:
+            return False
+        return not (self.host_key and other.host_key) or self.host_key == other.host_key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +106,8 @@ class Operation:
     """One removal of one replica as the catalog tells it; `state` is the last event known of its journal.
 
     `original` and `placed` are relative to the root. `measured_freed_bytes` is None until something was measured.
-    `grace_until` is None where the grace never ends (`kept`).
+    `grace_until` is None where the grace never ends (`kept`). `aside_since` is how long its machine had been up at
+    `started_at`, None where that was not recorded.
     """
 
     operation_id: str
@@ -110,6 +129,7 @@ class Operation:
     grace_until: datetime | None
     started_at: datetime
     updated_at: datetime
+    aside_since: Uptime | None = None
 
 
 class PlanState(StrEnum):

@@ -182,6 +182,7 @@ class TreeSummary:
     everything below plus the top folder's inode; the second over (path, type, size) of everything that is not a folder.
     `changed_at` is the newest mtime or ctime (of the top folder itself the mtime, since a rename changes its ctime),
     `written_at` the newest mtime alone, folders and the top included, `read_at` the newest atime of a regular file.
+    `placed_at` is the newest ctime of the top and of the folders up to its root: when it last came to its place.
     """
 
     files: int
@@ -195,6 +196,7 @@ class TreeSummary:
     changed_at: datetime
     changed_path: bytes
     written_at: datetime
+    placed_at: datetime
     read_at: datetime | None
     read_path: bytes
     escaping_links: tuple[tuple[bytes, bytes], ...]

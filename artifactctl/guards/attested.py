@@ -8,7 +8,7 @@ from artifactctl.domain.observation import ClientLook, HolderReport, Observation
 from artifactctl.domain.verdicts import Evidence, Verdict
 from artifactctl.guards.answered import answered_by_statement, unanswered
 from artifactctl.guards.candidate import Candidate
-from artifactctl.guards.wording import first_of
+from artifactctl.guards.wording import duration_text, first_of
 
 NAME = "not_held"
 _STATED = "attestation"
@@ -105,8 +105,10 @@ def _too_early(candidate: Candidate, observation: Observation) -> Evidence | Non
             remedy="leave --purge-now away",
         )
     not_before = candidate.purge_not_before
-    if not_before is None or not (candidate.purge_is_early or observation.host_time < not_before):
+    if not_before is None:
         return None
+    if not (candidate.purge_is_early or observation.host_time < not_before):
+        return _unproven(candidate)
     if not candidate.clock_trusted:
         return Evidence(
             guard=NAME,
@@ -122,4 +124,21 @@ def _too_early(candidate: Candidate, observation: Observation) -> Evidence | Non
         "stated about them changed)",
         facts=(("purge", "too early"),),
         remedy="wait until then; `artifactctl quarantine restore` puts it back any time",
+    )
+
+
+def _unproven(candidate: Candidate) -> Evidence | None:
+    """Return why the clocks alone do not end the wait: they may have been set ahead."""
+    left = candidate.purge_unproven
+    if not left:
+        return None
+    return Evidence(
+        guard=NAME,
+        verdict=Verdict.UNKNOWN,
+        reason=f"the clocks say that {_HOURS} hours have passed since it was set aside and since what was stated "
+        f"changed; the time that the machine has been up since then does not prove the last {duration_text(left)} of "
+        "them (its clock was set ahead, it was started anew, or it is another machine)",
+        facts=(("purge", "too early by the machine's uptime"),),
+        remedy=f"ask again when the machine has been up for {duration_text(left)} more; where it is another machine "
+        "than set it aside, put it back (`artifactctl quarantine restore`) and set it aside there",
     )

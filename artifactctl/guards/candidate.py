@@ -16,6 +16,7 @@ from artifactctl.domain.artifacts import (
     VerifyLevel,
 )
 from artifactctl.domain.attestation import Statement
+from artifactctl.domain.ledger import Verification
 from artifactctl.domain.observation import Observation, TreeSummary
 from artifactctl.domain.verdicts import Evidence
 from artifactctl.policy.ruleset import Protect, RequireSuccessor
@@ -114,7 +115,8 @@ class Candidate:
     there should be does not count. `rebuilt_from_this` are artifacts without a live copy that would need this one to be
     built again.
     `hashed_first` is when its members had the digests for the first time that they still had when it was verified last;
-    None where that was not by digests.
+    None where that was not by digests. `failed_digests` is the verification that was made last, where it was by digests
+    and failed.
     `nested` are artifacts of their own inside of it: name, and path relative to this one.
     `planned_fingerprint` is None while planning. `offered_by` is the policy rule that offers it ("" when none does:
     `kept_because` is then the policy's sentence). `protect` is the one of the policy that covers it, `archived_by` the
@@ -122,7 +124,8 @@ class Candidate:
     `required_successor`, and `required_copies` verified ones that are left; neither where the operator named it.
     `statement` is what is on record about who else can have files open on its volume. What was set aside on it may not
     go before `purge_not_before` (None where nothing is to be purged), by the clock that asks (`purge_is_early`) and by
-    that of the machine on which it lies, and never at once (`purge_at_once`). `is_set_aside`: it lies in quarantine and
+    that of the machine on which it lies, nor while some of the wait is not proven by that machine's uptime
+    (`purge_unproven`), and never at once (`purge_at_once`). `is_set_aside`: it lies in quarantine and
     is to be purged now. `lineage_trusted` is false in a catalog that was rebuilt or restored, or that is an older copy
     of itself, and was not confirmed since; `root_untold` says that this, and which holds stand in the root, is not
     known; `clock_trusted` is false while the clock is behind what was recorded.
@@ -151,6 +154,7 @@ class Candidate:
     required_copies: int = 0
     doubted_copies: tuple[str, ...] = ()
     hashed_first: datetime | None = None
+    failed_digests: Verification | None = None
     nested: tuple[tuple[str, bytes], ...] = ()
     lineage_trusted: bool = True
     root_untold: Untold | None = None
@@ -158,6 +162,7 @@ class Candidate:
     statement: Statement | None = None
     purge_not_before: datetime | None = None
     purge_is_early: bool = False
+    purge_unproven: timedelta = timedelta(0)
     purge_at_once: bool = False
     is_set_aside: bool = False
 
@@ -179,7 +184,9 @@ class Candidate:
         if tree is None:
             return ()
         digests_hold = self.is_as_hashed(tree)
-        copies = [c for c in self.other_copies if digests_hold or (c.verified_at and tree.changed_at <= c.verified_at)]
+        copies = [
+            c for c in self.other_copies if digests_hold or (c.verified_at and not self._touched(c.verified_at, tree))
+        ]
         content = self.artifact.content_digest
         archives = [
             each
@@ -200,9 +207,32 @@ class Candidate:
         permissions move as well: the digests of before then say that nothing was written.
         """
         tree = observation.tree
-        if tree is None or tree.changed_at <= instant:
+        if tree is None or not self._touched(instant, tree):
             return False
         return not (self.is_as_hashed(tree) and self.hashed_first is not None and self.hashed_first <= instant)
+
+    def _touched(self, instant: datetime, tree: TreeSummary) -> bool:
+        """Whether something below may have changed after `instant`, or all of it took the place of what was there then.
+
+        Another folder that was moved there brings its old times along: only what came to its place before, or is what
+        the catalog had seen there before, is known to be the same. What was set aside was judged when that was done.
+        """
+        if tree.changed_at > instant:
+            return True
+        here = self.replica
+        seen_before = (here.fingerprint == tree.fingerprint and here.observed_at <= instant) or (
+            here.verified_fingerprint == tree.fingerprint
+            and here.verified_at is not None
+            and here.verified_at <= instant
+        )
+        return not (seen_before or self.is_set_aside or tree.placed_at <= instant)
+
+    def is_moved_here(self, tree: TreeSummary) -> bool:
+        """Whether what lies there came there after the catalog last saw it, and is not what it saw."""
+        here = self.replica
+        if self.is_set_aside or tree.fingerprint in (here.fingerprint, here.verified_fingerprint):
+            return False
+        return tree.placed_at > here.observed_at and tree.changed_at <= here.observed_at
 
     @property
     def goes_for_what_supersedes_it(self) -> bool:

@@ -140,8 +140,20 @@ def _new_content(candidate: Candidate, observation: Observation) -> str:
         return ""
     name, after = candidate.artifact.name, f"after it was recorded as superseded by {successor.name}"
     again = f"say so again with `artifactctl supersede {name} --by {successor.name}`"
+    if tree.changed_at <= successor.since:
+        return (
+            f"what lies there came to its place at {_instant(tree.placed_at)}, {after}, and is not what the catalog "
+            f"saw there before (look at it; if it may go as it is, `artifactctl scan`, then {again})"
+        )
     if tree.written_at > successor.since:
         return f"it was written to at {_instant(tree.written_at)}, {after} ({again})"
+    failed = candidate.failed_digests
+    if failed is not None and failed.fingerprint == tree.fingerprint:
+        problem = failed.problems[0] if failed.problems else "it is not as it was"
+        return (
+            f"it was written to {after}: `verify --level digests` of {_instant(failed.verified_at)} says {problem} "
+            f"(look at it; {again} if it may go as it is)"
+        )
     digests_tell = candidate.hashed_first is not None and candidate.hashed_first <= successor.since
     verify = f"`artifactctl verify {name} --level digests` tells, or " if digests_tell else ""
     return (

@@ -10,7 +10,8 @@ from artifactctl.guards.wording import counted, first_of
 
 
 class Unchanged:
-    """Blocks when members are missing or have other sizes than catalogued, or the fingerprint is not the plan's."""
+    """Blocks when members are missing or have other sizes than catalogued, when all of it was moved there since the
+    catalog saw it, or when the fingerprint is not the plan's."""
 
     name: ClassVar[str] = "unchanged"
 
@@ -35,6 +36,15 @@ class Unchanged:
                 reason="; ".join(parts),
                 facts=(("missing", str(drift.missing)), ("resized", str(drift.resized))),
                 remedy=f"look at it, then `artifactctl scan --accept {candidate.artifact.name}` if that is right",
+            )
+        if candidate.is_moved_here(tree):
+            return Evidence(
+                guard=self.name,
+                verdict=Verdict.BLOCKED,
+                reason=f"another folder was moved into its place at {tree.placed_at:%Y-%m-%d %H:%M:%S} UTC: what lies "
+                "there bears the names and sizes of the catalog and is not what it saw",
+                facts=(("seen", candidate.replica.fingerprint), ("found", tree.fingerprint)),
+                remedy="look at it; `artifactctl scan` takes it for what it is called, if that is right",
             )
         planned = candidate.planned_fingerprint
         if planned is not None and planned != tree.fingerprint:

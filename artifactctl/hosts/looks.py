@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from artifactctl.domain.activity import VolumeActivity
 from artifactctl.domain.artifacts import Root
@@ -10,6 +10,7 @@ from artifactctl.domain.contents import ContentLook
 from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.identity import FileIdentity, HostIdentity, ManagedPath
 from artifactctl.domain.observation import HolderReport, Observation, Referrer, VolumeUsage, VolumeUses
+from artifactctl.domain.uptime import Uptime
 from artifactctl.hosts import sightings, use_sightings
 from artifactctl.hosts.calling import Calls
 from artifactctl.hosts.failing import looking
@@ -44,6 +45,13 @@ class Looks:
         """Return this machine's clock."""
         with looking("read", b"the clock"):
             return sightings.instant(self._calls.ask("now"))
+
+    def uptime(self) -> Uptime:
+        """Return how long this machine has been up."""
+        with looking("read", b"the uptime"):
+            found = self._calls.ask("uptime")
+        since_boot = timedelta(microseconds=found["since_boot_ns"] // 1000)
+        return Uptime(machine_id=self.identify().machine_id, boot_id=found["boot_id"], since_boot=since_boot)
 
     def usage(self, path: bytes) -> VolumeUsage:
         """Return the space of the filesystem that holds `path`."""

@@ -16,6 +16,7 @@ from artifactctl.domain.contents import ContentLook
 from artifactctl.domain.identity import UNKNOWN_SUBVOLUME, FileIdentity, HostIdentity, ManagedPath
 from artifactctl.domain.observation import HolderReport, Observation, Referrer, VolumeUsage
 from artifactctl.domain.operations import OperationRecord
+from artifactctl.domain.uptime import Uptime
 
 
 class EntryType(StrEnum):
@@ -176,6 +177,10 @@ class Host(Protocol):
 
     def now(self) -> datetime:
         """Return the machine's own clock."""
+        ...
+
+    def uptime(self) -> Uptime:
+        """Return how long the machine has been up, which no setting of its clock changes."""
         ...
 
     def usage(self, path: bytes) -> VolumeUsage:

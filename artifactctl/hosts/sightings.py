@@ -117,6 +117,7 @@ def tree_summary(wire: Wire) -> TreeSummary:
         changed_at=instant(wire["changed_ns"]),
         changed_path=os.fsencode(wire["changed_path"]),
         written_at=instant(wire["written_ns"]),
+        placed_at=instant(wire["placed_ns"]),
         read_at=None if wire["read_ns"] is None else instant(wire["read_ns"]),
         read_path=os.fsencode(wire["read_path"]),
         escaping_links=tuple((os.fsencode(link), os.fsencode(text)) for link, text in wire["escaping_links"]),

@@ -2,18 +2,19 @@
 
 from collections.abc import Collection
 from dataclasses import replace
-from datetime import datetime
+from datetime import timedelta
 
 from artifactctl import audit
 from artifactctl.catalog import Catalog, Reading
 from artifactctl.catalog.failures import UnknownObject
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.attestation import Attestation, Regime, Statement, applied_here
-from artifactctl.domain.audit import AuditAction
+from artifactctl.domain.audit import AuditAction, AuditEntry, JsonValue
 from artifactctl.domain.errors import UsageError
 from artifactctl.domain.identity import HostIdentity
 from artifactctl.domain.roles import Act
 from artifactctl.domain.text import display_path
+from artifactctl.domain.uptime import Uptime
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.acting import Acting
 from artifactctl.inventory.failures import RootTaken
@@ -41,6 +42,7 @@ def attest_root(
             raise UnknownObject(f"there is no root named `{name}` here", remedy="`artifactctl root ls` lists them")
         require_named(reading, identity, attestation)
     taken_back = attestation.regime is Regime.NOTHING
+    since = host.uptime()
     if not root.is_marked:
         if taken_back:
             return root
@@ -57,6 +59,7 @@ def attest_root(
                 "name": root.name,
                 "attestation": attestation.text,
                 "before": root.attestation,
+                **uptime_evidence(since),
             },
         )
         audit.append(writing.connection, entry)
@@ -109,15 +112,39 @@ def statement_about(reading: Reading, root: Root, names: Collection[str]) -> Sta
     attestation = Attestation.from_text(root.attestation)
     if not root.attestation:
         return None
-    return applied_here(attestation, names, stated_at=_stated_at(reading, root))
+    statement = applied_here(attestation, names, stated_at=None)
+    if statement is None:
+        return None
+    told = _stated(reading, root)
+    if not told:
+        return statement
+    return replace(statement, stated_at=max(entry.at for entry in told), stated_since=_uptime_in(told[-1]))
 
 
-def _stated_at(reading: Reading, root: Root) -> datetime | None:
-    """Return when what is on record was said last, None when the audit log does not tell."""
+def uptime_evidence(since: Uptime) -> dict[str, JsonValue]:
+    """Return what an event about a statement keeps of when it was made, whatever the clock says."""
+    return {
+        "machine_id": since.machine_id,
+        "boot_id": since.boot_id,
+        "uptime_microseconds": since.since_boot // timedelta(microseconds=1),
+    }
+
+
+def _uptime_in(entry: AuditEntry) -> Uptime | None:
+    """Return what `uptime_evidence` kept, None in an event of a version that did not."""
+    told = entry.evidence if isinstance(entry.evidence, dict) else {}
+    machine_id, boot_id, since = (told.get(key) for key in ("machine_id", "boot_id", "uptime_microseconds"))
+    if not (isinstance(machine_id, str) and isinstance(boot_id, str) and isinstance(since, int)):
+        return None
+    return Uptime(machine_id=machine_id, boot_id=boot_id, since_boot=timedelta(microseconds=since))
+
+
+def _stated(reading: Reading, root: Root) -> list[AuditEntry]:
+    """Return the events by which something was said about a root, oldest first."""
     told = [
-        event.entry.at
+        event
         for action in _STATED_BY
         for event in audit.events(reading.connection, action=action, path=root.path)
         if isinstance(event.entry.evidence, dict) and event.entry.evidence.get("root_id") == root.root_id
     ]
-    return max(told, default=None)
+    return [event.entry for event in sorted(told, key=lambda event: event.event_id)]

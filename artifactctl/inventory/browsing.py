@@ -44,6 +44,8 @@ def portrait_of(reading: Reading, artifact: Artifact, *, now: datetime) -> Portr
         runs=reading.runs(artifact_id=key),
         now=now,
         archives=reading.archives(artifact_ids=(key,)),
+        division=reading.division(key),
+        shares=reading.shares(key),
     )
 
 

@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from artifactctl.catalog import Reading
 from artifactctl.domain.artifacts import Artifact, Hold, Replica, Reservation, VerifyLevel
 from artifactctl.domain.attestation import MINIMUM_GRACE, Statement
+from artifactctl.domain.ledger import Verification
+from artifactctl.domain.uptime import Uptime, unproven_of
 from artifactctl.guards import Candidate
 from artifactctl.guards.candidate import Untold
 from artifactctl.hosts.protocol import Host
@@ -30,13 +32,15 @@ CLOCK_SLACK = timedelta(minutes=5)
 class Choice:
     """Why a replica is considered: named by the operator or offered by the policy, and what was planned for it.
 
-    At a purge the plan under which it was set aside stands for both, and `set_aside_at` is when that was.
+    At a purge the plan under which it was set aside stands for both; `set_aside_at` is when that was, and `aside_since`
+    the same by the machine's uptime.
     `purge_at_once`: the plan that sets it aside is to purge it as well.
     """
 
     named: bool
     planned_fingerprint: str | None = None
     set_aside_at: datetime | None = None
+    aside_since: Uptime | None = None
     purge_at_once: bool = False
 
 
@@ -48,7 +52,8 @@ class Trust:
 
     `statements` are what is on record about who else has files open below a root, by its id. `holds_in_roots` are
     (root id, hold) that stand in the roots and that the catalog has never heard of. `untold` says why a root can tell
-    neither, because the account at hand may not look into its folder.
+    neither, because the account at hand may not look into its folder. `uptime` is the machine's, None where it was not
+    asked.
     """
 
     lineage: bool = True
@@ -56,6 +61,7 @@ class Trust:
     statements: Mapping[str, Statement] = field(default_factory=dict)
     holds_in_roots: tuple[tuple[str, MirroredHold], ...] = ()
     untold: Untold | None = None
+    uptime: Uptime | None = None
 
 
 def trust_in(reading: Reading, *, now: datetime) -> Trust:
@@ -77,6 +83,7 @@ def trust_here(host: Host, reading: Reading, *, now: datetime) -> Trust:
         untold=denied[0] if denied else None,
         statements=statements_for(reading, host.identify()),
         holds_in_roots=holds_nobody_knows(host, reading),
+        uptime=host.uptime(),
     )
 
 
@@ -120,6 +127,7 @@ def candidate_for(
         archives=tuple(copy for copy in archives if copy.archive_id in fresh.archives),
         archive_doubt=doubts[0] if doubts else "",
         hashed_first=_hashed_first(reading, replica),
+        failed_digests=_failed_digests(reading, replica),
         nested=tuple(_nested_in(replica, below)),
         doubted_copies=fresh.doubted(r for r in artifact.replicas if r.replica_id != replica.replica_id),
         rebuilt_from_this=removed_children_of(reading, artifact, fresh=fresh),
@@ -132,6 +140,7 @@ def candidate_for(
         statement=statement,
         purge_not_before=not_before,
         purge_is_early=not_before is not None and (now < not_before or not trust.clock),
+        purge_unproven=_purge_unproven(choice, statement, trust.uptime),
         purge_at_once=choice.purge_at_once,
         is_set_aside=choice.set_aside_at is not None,
     )
@@ -154,11 +163,25 @@ def _hashed_first(reading: Reading, replica: Replica) -> datetime | None:
     return min((each.verified_at for each in done if each.verified_at >= listed_at), default=None)
 
 
+def _failed_digests(reading: Reading, replica: Replica) -> Verification | None:
+    """Return the last verification where it was by digests and failed."""
+    last = next(reversed(reading.verifications(replica.replica_id)), None)
+    return None if last is None or last.ok or last.level is not VerifyLevel.DIGESTS else last
+
+
 def _purge_not_before(choice: Choice, statement: Statement | None) -> datetime | None:
     """Return until when a purge may not rest on what was stated, None where nothing was, or nothing is purged."""
     if choice.set_aside_at is None or statement is None:
         return None
     return max(choice.set_aside_at, statement.stated_at or choice.set_aside_at) + MINIMUM_GRACE
+
+
+def _purge_unproven(choice: Choice, statement: Statement | None, uptime: Uptime | None) -> timedelta:
+    """Return how much of that wait the machine's uptime does not prove: no clock that was set ahead ends it."""
+    if choice.set_aside_at is None or statement is None:
+        return timedelta(0)
+    begun = (choice.aside_since, statement.stated_since)
+    return max(unproven_of(MINIMUM_GRACE, begin, uptime) for begin in begun)
 
 
 def _holds_told_by_the_root(replica: Replica, trust: Trust) -> tuple[Hold, ...]:

@@ -1,5 +1,6 @@
 """What the headers of a copy's members say, and whether each can be read."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from artifactctl.domain.artifacts import Artifact, ArtifactKind
@@ -7,13 +8,17 @@ from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.copies import Copy
 from artifactctl.inventory.known import layout_of
+from artifactctl.inventory.redoing import Redoing, record_number
 from artifactctl.recognition.contents import inspect
-from artifactctl.recognition.hidden_states import SAMPLE
 from artifactctl.recognition.manifests import MANIFEST_NAME, read_manifest
 from artifactctl.recognition.recognisers import recognise_folder
 from artifactctl.recognition.seen import Read, join
 from artifactctl.recognition.sightings import Layout
+from artifactctl.recognition.values import values_problem
 from artifactctl.recognition.views import FolderView
+
+Progress = Callable[[int], None]
+"""progress(bytes read since the last call)."""
 
 _CHECKED_AS_A_WHOLE = (Layout.HUGGING_FACE, Layout.DISTRIBUTED, Layout.SPECFORGE_TRAINING, Layout.VOCAB_MAP)
 _CORPORA = (ArtifactKind.RESPONSE_SET, ArtifactKind.MERGED_CORPUS)
@@ -27,6 +32,7 @@ class Found:
     tokens: int | None = None
     records: int | None = None
     problems: list[str] = field(default_factory=list)
+    redoing: Redoing = field(default_factory=Redoing)
 
     def add(self, tokens: int | None, records: int | None) -> None:
         """Add what one member holds."""
@@ -36,8 +42,10 @@ class Found:
             self.records = (self.records or 0) + records
 
 
-def inspect_members(host: Host, artifact: Artifact, copy: Copy) -> Found:
-    """Read the header of every member; links are not followed, so they are not read."""
+def inspect_members(
+    host: Host, artifact: Artifact, copy: Copy, *, reads_values: bool = False, progress: Progress | None = None
+) -> Found:
+    """Read the header of every member, and with `reads_values` all states; links are not followed, so not read."""
     found = Found()
 
     def read(relative: bytes, offset: int, length: int) -> bytes:
@@ -45,24 +53,30 @@ def inspect_members(host: Host, artifact: Artifact, copy: Copy) -> Found:
 
     for relative, letter, size_bytes, _tokens in copy.members:
         if letter == "f":
-            _inspect_one(host, artifact, copy, relative, size_bytes, found)
+            _inspect_one(host, artifact, copy, relative, size_bytes, found, reads_values=reads_values)
+            if progress is not None and reads_values:
+                progress(size_bytes)
     found.problems += _as_a_whole(artifact, copy, read)
     return found
 
 
-def _inspect_one(host: Host, artifact: Artifact, copy: Copy, relative: bytes, size_bytes: int, found: Found) -> None:
+def _inspect_one(
+    host: Host, artifact: Artifact, copy: Copy, relative: bytes, size_bytes: int, found: Found, *, reads_values: bool
+) -> None:
     path = join(copy.path, relative) if relative else copy.path
     contents = inspect(host.read_range, path, size_bytes)
-    label = display_path(relative or copy.path.rpartition(b"/")[2])
-    found.problems += [f"{label}: {problem}" for problem in contents.problems]
+    problems = list(contents.problems)
     is_hidden_states = artifact.kind is ArtifactKind.HIDDEN_STATES
-    if is_hidden_states and not contents.problems and contents.tokens is None and path.endswith(_STATE_SUFFIXES):
-        found.problems.append(f"{label}: it holds no hidden states")
-    is_sample = SAMPLE.fullmatch(path.rpartition(b"/")[2]) is not None
-    found.add(
-        contents.tokens if is_hidden_states else None,
-        1 if is_hidden_states and is_sample and contents.tokens is not None else contents.records,
-    )
+    if is_hidden_states and path.endswith(_STATE_SUFFIXES):
+        if not problems and contents.tokens is None:
+            problems.append("it holds no hidden states")
+        if not problems and reads_values:
+            problems += filter(None, (values_problem(host.read_range, path, size_bytes),))
+        found.redoing.add(relative, problems)
+    label = display_path(relative or copy.path.rpartition(b"/")[2])
+    found.problems += [f"{label}: {problem}" for problem in problems]
+    is_sample = is_hidden_states and record_number(path) is not None and contents.tokens is not None
+    found.add(contents.tokens if is_hidden_states else None, 1 if is_sample else contents.records)
 
 
 def _as_a_whole(artifact: Artifact, copy: Copy, read: Read) -> list[str]:

@@ -53,8 +53,6 @@ def add_machine(
     catalog.require(Act.ADD_HOST, acting.actor, acting.now, about=name)
     with catalog.reading() as reading:
         before = reading.host(name)
-    if before is not None and not before.address:
-        raise NameTaken(f"{name} is the machine that the catalog was made on", remedy="give this one another name")
     if before is None and name == acting.host:  # events name machines, and `HOST:PATH` would mean the other one
         raise NameTaken(f"{name} is what this machine is called", remedy="give the other one another name")
     connection, said_by = _first_contact(address, fingerprint=fingerprint, way=way)
@@ -72,12 +70,28 @@ def add_machine(
     key = connection.host_key
     with catalog.writing(acting.actor, acting.now) as writing:
         known = _known_already(writing, name, address, facts.machine_id, key, uses_sudo=uses_sudo)
-        if known is None or known.forgotten_at is not None:
+        if known is not None and not known.address:
+            known = _reached_from_now_on(writing, replace(known, address=address, uses_sudo=uses_sudo), key, acting)
+        elif known is None or known.forgotten_at is not None:
             meant = known or KnownHost(host_id=0, name=name, machine_id=facts.machine_id, host_key=key.line)
             meant = replace(meant, address=address, uses_sudo=uses_sudo)
             known = _take_in(writing, meant, vouched_by=said_by, key=key, acting=acting)
         warnings = (*_twins(writing, known), *_lacks(facts, known))
     return Introduced(known=known, facts=facts, warnings=warnings)
+
+
+def _reached_from_now_on(writing: Writing, meant: KnownHost, key: HostKey, acting: Acting) -> KnownHost:
+    """Record the way to a machine that opened the catalog itself: one machine, one row."""
+    evidence: dict[str, JsonValue] = {
+        "name": meant.name,
+        "address": meant.address,
+        "host_key": str(key),
+        "vouched_by": "the keys that the machine said it has when it opened the catalog itself",
+        "machine_id": meant.machine_id,
+        "uses_sudo": meant.uses_sudo,
+    }
+    audit.append(writing.connection, acting.entry(AuditAction.HOST_ADD, evidence=evidence))
+    return writing.give_address(meant.host_id, address=meant.address, host_key=key.line, uses_sudo=meant.uses_sudo)
 
 
 def _take_in(writing: Writing, meant: KnownHost, *, vouched_by: str, key: HostKey, acting: Acting) -> KnownHost:
@@ -119,14 +133,27 @@ def _known_already(
     ever = reading.hosts_ever()
     named = next((each for each in ever if each.name == name), None)
     if named is None:
-        same = [each for each in ever if (each.machine_id, each.host_key) == (machine_id, key.line)]
+        same = [
+            each
+            for each in ever
+            if (each.machine_id, each.host_key) == (machine_id, key.line) or each.proves_to_be(machine_id, key.line)
+        ]
         if same:
-            again = f"artifactctl host add {same[0].name} {same[0].address}"
+            again = f"artifactctl host add {same[0].name} {same[0].address or address}"
+            has_way = bool(same[0].address) and not same[0].forgotten_at
             raise NameTaken(
                 f"that machine {'was' if same[0].forgotten_at else 'is'} known as {same[0].name} already",
-                remedy=again if same[0].forgotten_at else f"artifactctl host check {same[0].name}",
+                remedy=f"artifactctl host check {same[0].name}" if has_way else again,
             )
         return None
+    if not named.address:
+        if named.proves_to_be(machine_id, key.line):
+            return named
+        raise NameTaken(
+            f"{name} is a machine that opened this catalog itself, and {address} is not proven to be the same",
+            remedy="give this one another name; if it is the same, type `artifactctl root add` for one of its roots "
+            "there (the catalog then learns its ssh keys), and try again",
+        )
     differs = [
         f"its {what} is {now}, and {name} has {then}"
         for what, now, then in (
@@ -155,6 +182,7 @@ def _twins(reading: Reading, known: KnownHost) -> tuple[str, ...]:
             found.append(
                 f"{other.name} has the same machine id: an image that was copied, or the same machine twice; "
                 f"they are kept apart ({'it has no ssh key here' if not other.host_key else 'their keys differ'})"
+                + ("; `leave` takes them for one" if other.may_be(known) else "")
             )
         elif other.host_key == known.host_key:
             found.append(f"{other.name} has the same ssh key, so that the two can be taken for each other by ssh")

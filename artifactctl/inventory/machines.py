@@ -52,6 +52,9 @@ def machine_in(writing: Writing, identity: HostIdentity) -> KnownHost:
     """Return the machine's row; the one that the program runs on is added at the first change that needs it."""
     known = known_machine(writing, identity)
     if known is not None:
+        says_more = not known.address and not identity.host_key and identity.own_keys
+        if says_more and known.own_keys != identity.own_keys:
+            return writing.note_own_keys(known.host_id, identity.own_keys)
         return known
     forgotten = [each for each in writing.hosts_ever() if each.forgotten_at and is_machine(each, identity)]
     if forgotten:
@@ -65,4 +68,4 @@ def machine_in(writing: Writing, identity: HostIdentity) -> KnownHost:
     name = identity.hostname
     if name in taken:  # two machines of one name: the id tells them apart
         name = f"{identity.hostname}-{identity.machine_id[:8]}"
-    return writing.add_host(name, machine_id=identity.machine_id)
+    return writing.add_host(name, machine_id=identity.machine_id, own_keys=identity.own_keys)

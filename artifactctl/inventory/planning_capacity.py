@@ -53,10 +53,10 @@ class PlanningWorld:
         path = place_of(self.reading, word, here=self.here).path
         return find_volume(host, word, roots=roots, path=path)
 
-    def headroom(self, usage: VolumeUsage) -> Headroom:
-        """Return what may still be written there."""
+    def headroom(self, usage: VolumeUsage, *, own_reservation_id: str = "") -> Headroom:
+        """Return what may still be written there, by whoever was promised the reservation of this id."""
         promised: Sequence[Reservation] = self.reading.reservations(self.now) if self.reading else ()
-        return measure_headroom(usage, now=self.now, reservations=promised)
+        return measure_headroom(usage, now=self.now, reservations=promised, own_reservation_id=own_reservation_id)
 
     def runs(self) -> tuple[FinishedRun, ...]:
         """Return what earlier runs teach."""

@@ -9,9 +9,22 @@ import os
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Protocol
 
-from artifactctl.domain.artifacts import Lease
 from artifactctl.domain.identity import HostIdentity
+
+
+class Holding(Protocol):
+    """What a process holds, with who it is: a lease, a share of some work."""
+
+    @property
+    def host(self) -> str: ...
+
+    @property
+    def pid(self) -> int | None: ...
+
+    @property
+    def pid_started(self) -> str: ...
 
 
 class HolderLife(StrEnum):
@@ -59,8 +72,8 @@ def this_process(host: HostIdentity) -> ProcessIdentity:
     return found
 
 
-def life_of(lease: Lease, *, here: ProcessIdentity) -> HolderLife:
-    """Return whether the lease's holder lives, as far as a process here can tell."""
+def life_of(lease: Holding, *, here: ProcessIdentity) -> HolderLife:
+    """Return whether the holder lives, as far as a process here can tell."""
     parts = lease.pid_started.split("/")
     if lease.pid is None or len(parts) != 4:
         return HolderLife.UNKNOWN
@@ -75,7 +88,7 @@ def life_of(lease: Lease, *, here: ProcessIdentity) -> HolderLife:
     return HolderLife.ALIVE if _started_ticks(lease.pid) == started else HolderLife.GONE
 
 
-def lease_is_of_this_boot(lease: Lease, here: ProcessIdentity) -> bool:
+def lease_is_of_this_boot(lease: Holding, here: ProcessIdentity) -> bool:
     """Whether the lease was taken on this machine since it was started."""
     return lease.pid_started.split("/")[:2] == [here.machine_id, here.boot_id]
 

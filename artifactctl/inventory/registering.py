@@ -123,6 +123,25 @@ def refuse_part_of_another(catalog: Catalog, target: Target) -> None:
                     )
 
 
+def refuse_inside_another(catalog: Catalog, target: Target) -> None:
+    """Refuse a place for something new in the folder of an artifact: there it would keep that one from ever going.
+
+    What is there already may be registered: a checkpoint inside a run's folder is an artifact of its own.
+    """
+    refuse_part_of_another(catalog, target)
+    with catalog.reading() as reading:
+        around = reading.artifacts_above(target.root.root_id, target.relative)
+    if around:
+        outer = next(
+            r for r in around[0].replicas if r.root == target.root and target.relative.startswith(r.relative + b"/")
+        )
+        beside = Target(root=target.root, relative=outer.relative + b"-" + target.relative.rpartition(b"/")[2])
+        raise PathTaken(
+            f"{display_path(target.absolute)} lies inside {around[0].name}",
+            remedy=f"write it to a folder beside that, such as {display_path(beside.absolute)}",
+        )
+
+
 def _is_here(replica: Replica, target: Target) -> bool:
     return (
         replica.root.root_id == target.root.root_id

@@ -93,6 +93,15 @@ def fill_reservation(catalog: Catalog, reservation_id: str, *, filled_bytes: int
         writing.fill_reservation(reservation_id, filled_bytes=filled_bytes)
 
 
+def fill_more(catalog: Catalog, reservation_id: str, *, added_bytes: int, acting: Acting) -> None:
+    """Record how much more of it is written, by one of several who fill it; one that is over is left alone."""
+    with catalog.writing(acting.actor, acting.now) as writing:
+        for known in writing.reservations(acting.now):
+            if known.reservation_id == reservation_id:
+                filled_bytes = min(known.filled_bytes + added_bytes, known.reserved_bytes)
+                writing.fill_reservation(reservation_id, filled_bytes=filled_bytes)
+
+
 def _purpose(plan: CapacityPlan) -> str:
     return f"{plan.stage.value} of {format_tokens(plan.tokens)} tokens" if plan.tokens else plan.stage.value
 

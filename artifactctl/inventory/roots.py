@@ -19,7 +19,7 @@ from artifactctl.domain.roles import Act
 from artifactctl.domain.text import display_path
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.acting import Acting
-from artifactctl.inventory.attesting import attest_root, require_named
+from artifactctl.inventory.attesting import attest_root, require_named, uptime_evidence
 from artifactctl.inventory.failures import RootTaken, UnfitRoot
 from artifactctl.inventory.machines import machine_in, roots_here
 from artifactctl.inventory.marking import known_again, marker_for, own_marker, subvolume_evidence
@@ -75,6 +75,7 @@ def add_root(
         require_named(reading, machine, attestation)
     if marker is None and stated is not READ_ONLY:
         host.write_marker(absolute, marker_for(catalog, root_id, chosen, identity))
+    since = host.uptime()
     with catalog.writing(actor, now) as writing:
         known_host = machine_in(writing, machine)
         root = Root(
@@ -89,7 +90,7 @@ def add_root(
         )
         added = writing.add_root(root)
         writing.record_volume(_volume(usage, known_host, now))
-        told = {**subvolume_evidence(identity), "attestation": stated.text}
+        told = {**subvolume_evidence(identity), "attestation": stated.text, **uptime_evidence(since)}
         audit_root(writing, AuditAction.ROOT_ADD, added, host=machine.hostname, told=told)
     return added
 

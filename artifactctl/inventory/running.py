@@ -1,6 +1,7 @@
 """Runs as the program that carries them out records them: begun, with inputs, and ended, with what they cost."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 from artifactctl import audit
 from artifactctl.catalog import Catalog
@@ -26,6 +27,7 @@ def finish_run(
     run: Run,
     *,
     state: RunState,
+    duration: timedelta | None = None,
     cost_gpu_hours: float | None,
     cost_usd: float | None,
     acting: Acting,
@@ -33,7 +35,12 @@ def finish_run(
     """Record how it ended; StateChanged when it had ended before."""
     with catalog.writing(acting.actor, acting.now) as writing:
         ended = writing.finish_run(
-            run.run_id, state=state, finished_at=acting.now, cost_gpu_hours=cost_gpu_hours, cost_usd=cost_usd
+            run.run_id,
+            state=state,
+            finished_at=acting.now,
+            duration_seconds=None if duration is None else duration.total_seconds(),
+            cost_gpu_hours=cost_gpu_hours,
+            cost_usd=cost_usd,
         )
         evidence: JsonValue = {
             "run": ended.run_id,

@@ -55,14 +55,17 @@ def _target(host: Host, roots: tuple[Root, ...], word: bytes) -> Target:
     return target_at(host, roots, word)
 
 
-def target_at(host: Host, roots: tuple[Root, ...], path: bytes) -> Target:
-    """Return the place of a path, which must lie in one of the roots and not be reached through a link."""
+def target_at(host: Host, roots: tuple[Root, ...], path: bytes, *, may_be_link: bool = False) -> Target:
+    """Return the place of a path, which must lie in one of the roots and not be reached through a link.
+
+    `may_be_link`: what is meant is the place, and what stands there, a link or not, is looked at by the caller.
+    """
     absolute, link = host.resolve(path)
     for root in roots:
         if absolute == root.path:
             return Target(root=root, relative=b"")
         if absolute.startswith(root.path.rstrip(b"/") + b"/"):
-            if link is not None:
+            if link is not None and not (may_be_link and link == absolute):
                 raise UnfitRoot(
                     f"{display_path(path)} is reached through the link {display_path(link)}",
                     remedy="give the path without links",

@@ -4,7 +4,7 @@ Each level includes those before it. What was reached is stored with the fingerp
 anything below makes the verification worthless, and whoever relies on it compares fingerprints.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -16,7 +16,7 @@ from artifactctl.domain.contents import ContentLook
 from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.text import display_path
-from artifactctl.domain.verification import VerifyResult
+from artifactctl.domain.verification import Depth, ToRedo, VerifyResult
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.attesting import statements_for
 from artifactctl.inventory.clients import Clients
@@ -24,10 +24,11 @@ from artifactctl.inventory.copies import Copy, read_copy
 from artifactctl.inventory.declared import compare_with_declared
 from artifactctl.inventory.digesting import check_digests
 from artifactctl.inventory.finding import find_artifact
-from artifactctl.inventory.headers import Found, inspect_members
+from artifactctl.inventory.headers import Found, Progress, inspect_members
 from artifactctl.inventory.merges import judge_merge
 from artifactctl.inventory.places import Here
 from artifactctl.inventory.recording import CatalogRecorder
+from artifactctl.inventory.redoing import expected_records, missing_words
 from artifactctl.inventory.targets import local_roots, require_recorded_volume
 from artifactctl.inventory.writers import who_may_write, who_may_write_elsewhere, why_nobody_knows
 
@@ -36,8 +37,8 @@ MOST_PROBLEMS = 50
 
 _NO_PROOF = "it does not count as proof for removing something else"
 
-Progress = Callable[[int], None]
-"""progress(bytes read since the last call)."""
+
+HEADERS = Depth()
 
 
 def verify(
@@ -48,11 +49,14 @@ def verify(
     here: Here,
     now: datetime,
     actor: str,
-    level: VerifyLevel = VerifyLevel.HEADERS,
+    depth: Depth = HEADERS,
     progress: Progress | None = None,
     clients: Clients | None = None,
 ) -> tuple[VerifyResult, ...]:
-    """Verify every living copy of an artifact on this machine and store the outcome; one result a copy."""
+    """Verify every living copy of an artifact on this machine and store the outcome; one result a copy.
+
+    Where the depth reads values each result says what is to be redone.
+    """
     with catalog.reading() as reading:
         artifact = find_artifact(reading, name, here=here)
         ours = {root.root_id for root in local_roots(host, reading)}
@@ -66,7 +70,7 @@ def verify(
             catalog,
             artifact,
             replica,
-            level,
+            depth,
             now=now,
             actor=actor,
             progress=progress,
@@ -87,14 +91,22 @@ def verify_named(
     here: Here,
     now: datetime,
     actor: str,
-    level: VerifyLevel = VerifyLevel.HEADERS,
+    depth: Depth = HEADERS,
     progress: Progress | None = None,
     clients: Clients | None = None,
 ) -> Iterator[VerifyResult]:
     """Verify what the names mean, in their order."""
     for name in names:
         yield from verify(
-            host, catalog, name, here=here, now=now, actor=actor, level=level, progress=progress, clients=clients
+            host,
+            catalog,
+            name,
+            here=here,
+            now=now,
+            actor=actor,
+            depth=depth,
+            progress=progress,
+            clients=clients,
         )
 
 
@@ -114,7 +126,7 @@ def _verify_copy(
     catalog: Catalog,
     artifact: Artifact,
     replica: Replica,
-    level: VerifyLevel,
+    depth: Depth,
     *,
     now: datetime,
     actor: str,
@@ -122,6 +134,7 @@ def _verify_copy(
     clients: Clients,
 ) -> VerifyResult:
     require_recorded_volume(host, replica.root, catalog_id=catalog.lineage_id)
+    level = depth.level
     problems: list[str] = []
     reservations: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
@@ -133,8 +146,8 @@ def _verify_copy(
         fingerprint = copy.fingerprint
         problems += copy.problems
         if level is not VerifyLevel.MEMBERS:
-            found = inspect_members(host, artifact, copy)
-            problems += [*found.problems, *compare_with_declared(artifact, replica, found)]
+            found = inspect_members(host, artifact, copy, reads_values=depth.reads_values, progress=progress)
+            problems += [*found.problems, *_against_declared(catalog, artifact, replica, found)]
             merge = judge_merge(host, catalog, artifact, copy)
             problems += merge.problems
             doubts = merge.doubts
@@ -159,9 +172,25 @@ def _verify_copy(
         tokens=found.tokens,
         records=found.records,
         reservations=() if problems else reservations,
+        redo=_to_redo(catalog, artifact, replica, found) if depth.reads_values else None,
     )
     _store(host, catalog, replica, result, fingerprint, now=now, actor=actor)
     return result
+
+
+def _against_declared(catalog: Catalog, artifact: Artifact, replica: Replica, found: Found) -> list[str]:
+    """Return what differs from what was declared, with the numbers of the records that are not there."""
+    problems = compare_with_declared(artifact, replica, found)
+    missing = missing_words(_to_redo(catalog, artifact, replica, found)) if problems else ""
+    return [*problems, f"missing records: {missing}"] if missing else problems
+
+
+def _to_redo(catalog: Catalog, artifact: Artifact, replica: Replica, found: Found) -> tuple[ToRedo, ...]:
+    if artifact.records is not None and artifact.records == found.redoing.whole:
+        return ()  # its numbers have holes, which were known when its records were declared
+    with catalog.reading() as reading:
+        expected = expected_records(reading, artifact, folder=replica.relative.rpartition(b"/")[2])
+    return found.redoing.listed(expected)
 
 
 def _who_is_writing(seen: ContentLook) -> tuple[str, ...]:

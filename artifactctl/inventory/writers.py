@@ -42,6 +42,12 @@ def why_nobody_knows(writers: HolderReport, statement: Statement | None, clients
     here = _why_not_known(writers, attested=covered)
     if here or statement is None:
         return here
+    return why_not_known_elsewhere(statement, clients)
+
+
+def why_not_known_elsewhere(statement: Statement, clients: Sequence[ClientLook]) -> str:
+    """Return what keeps us from knowing whether somebody writes on a machine that the statement names; "" when nothing
+    does."""
     answers = {look.machine: look for look in clients}
     for client in statement.elsewhere:
         look = answers.get(client.machine)

@@ -76,7 +76,10 @@ def judge(workplace: Workplace, reading: Reading, item: Quarantined, look: Look)
         artifact,
         replica,
         choice=Choice(
-            named=True, planned_fingerprint=item.operation.fingerprint, set_aside_at=item.operation.updated_at
+            named=True,
+            planned_fingerprint=item.operation.fingerprint,
+            set_aside_at=item.operation.updated_at,
+            aside_since=item.operation.aside_since,
         ),
         ruling=ruling_on(workplace.policy, reading, replica, now=workplace.clock()),
         fresh=look.fresh,

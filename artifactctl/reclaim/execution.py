@@ -21,6 +21,7 @@ from artifactctl.domain.observation import Observation
 from artifactctl.domain.operations import JournalEvent, StepOutcome
 from artifactctl.domain.plans import ReclaimPlan, ReclaimStep, canonical_json
 from artifactctl.domain.results import StepResult
+from artifactctl.domain.uptime import Uptime
 from artifactctl.domain.verdicts import Clearance, Evidence, Verdict, may_remove
 from artifactctl.guards import evaluate
 from artifactctl.guards.attested import grace_on, stated_in
@@ -195,16 +196,19 @@ class StepExecution:
 
         The limits are asked as well: another run that began since may have used what was left of the day's.
         """
+        since = self._work.host.uptime()
         with self._work.catalog.writing(self._work.actor, self._work.clock()) as writing:
             current = writing.artifact_by_id(artifact.artifact_id) or artifact
             present = next(r for r in current.replicas if r.replica_id == replica.replica_id)
             limits = limits_as_it_begins(self._work, writing, self._plan)
             evidence = (*self._judge(writing, current, present, seen, fresh), limits)
             if may_remove(evidence):
-                self._mark(writing, artifact, replica, evidence)
+                self._mark(writing, artifact, replica, evidence, since)
         return evidence
 
-    def _mark(self, writing: Writing, artifact: Artifact, replica: Replica, evidence: tuple[Evidence, ...]) -> None:
+    def _mark(
+        self, writing: Writing, artifact: Artifact, replica: Replica, evidence: tuple[Evidence, ...], since: Uptime
+    ) -> None:
         step, plan = self._step, self._plan
         if not step_was_abandoned(writing, plan, self._index):
             writing.use_step(plan.digest, self._index)
@@ -218,6 +222,7 @@ class StepExecution:
             waivers=plan.waivers,
             fingerprint=step.fingerprint,
             expected_freed_bytes=step.expected_freed_bytes,
+            aside_since=since,
         )
         writing.change_state(replica.replica_id, expected={ReplicaState.LIVE}, to=ReplicaState.QUARANTINING)
         record(

@@ -7,7 +7,7 @@ from artifactctl.domain.artifacts import Root
 from artifactctl.domain.errors import HostFailure
 from artifactctl.domain.plans import canonical_json
 from artifactctl.hosts.protocol import RootLock
-from artifactctl.reclaim.fencing import right_to_change
+from artifactctl.inventory.fencing import Changer, right_to_change
 from artifactctl.reclaim.quarantined import in_quarantine
 from artifactctl.reclaim.recovering import recover_root
 from artifactctl.reclaim.workplace import Workplace
@@ -24,10 +24,20 @@ def locked_roots(
     locks: dict[str, RootLock] = {}
     with ExitStack() as stack:
         for root in sorted(roots, key=lambda item: item.root_id):
-            locks[root.root_id] = stack.enter_context(right_to_change(workplace, root))
+            locks[root.root_id] = stack.enter_context(right_to_change(_changer(workplace), root))
         for root in roots:
             recover_root(workplace, root, lock=locks[root.root_id], leaving=leaving)
         yield locks
+
+
+def _changer(workplace: Workplace) -> Changer:
+    return Changer(
+        host=workplace.host,
+        catalog=workplace.catalog,
+        actor=workplace.actor,
+        clock=workplace.clock,
+        say=workplace.say,
+    )
 
 
 def end_what_failed(workplace: Workplace, roots: Sequence[Root], locks: dict[str, RootLock]) -> None:

@@ -1,8 +1,9 @@
 """What lies in quarantine, as catalog and operations tell it."""
 
+import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from artifactctl.catalog import Reading
 from artifactctl.catalog.failures import UnknownObject
@@ -10,7 +11,8 @@ from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, Root
 from artifactctl.domain.errors import Refused, UsageError
 from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.ledger import Operation
-from artifactctl.domain.text import display_path
+from artifactctl.domain.text import display_path, shell_word
+from artifactctl.domain.uptime import Uptime, unproven_of
 from artifactctl.inventory.finding import find_artifact
 from artifactctl.inventory.places import Here, Place, place_of, roots_at
 from artifactctl.report.quarantine import QuarantineEntry
@@ -97,8 +99,21 @@ def _nothing_meant(reading: Reading, word: str, *, here: Here) -> Refused | Usag
         return UsageError(f"nothing in quarantine is called `{word}`", remedy=listing)
     states = {r.state for r in artifact.replicas}
     shown = ", ".join(sorted(state.value for state in states))
-    remedy = UNLESS_BEGUN if ReplicaState.PURGING in states else listing
+    remedy = UNLESS_BEGUN if ReplicaState.PURGING in states else _way_back(reading, artifact) or listing
     return Refused(f"{artifact.name} is not in quarantine: it is {shown}", remedy=remedy)
+
+
+def _way_back(reading: Reading, artifact: Artifact) -> str:
+    """Return how what was purged comes back from another copy, "" where there is none, or nothing was purged."""
+    states = {replica.state for replica in artifact.replicas}
+    if ReplicaState.GONE not in states or not states <= {ReplicaState.GONE, ReplicaState.MISSING, ReplicaState.LIVE}:
+        return ""
+    stored = [copy.url for copy in reading.archives(artifact_ids=(artifact.artifact_id,)) if copy.is_verified]
+    roots = [f"`{r.root.name}`" for r in artifact.replicas if r.state is ReplicaState.LIVE and r.root.is_managed]
+    if not stored and not roots:
+        return ""
+    name = shell_word(os.fsencode(artifact.name))
+    return f"`artifactctl unarchive {name}` brings it back from {(roots or stored)[-1]}"
 
 
 def place_below(root: Root, place: Place, roots: Sequence[Root]) -> ManagedPath:
@@ -147,6 +162,14 @@ def expired(reading: Reading, *, now: datetime, clock_trusted: bool) -> tuple[Qu
     if not clock_trusted:
         return ()
     return tuple(item for item in in_quarantine(reading) if past_grace(item.operation.grace_until, now=now))
+
+
+def unproven_grace(item: Quarantined, uptime: Uptime) -> timedelta:
+    """Return how much of a grace that is over by the clocks its machine's uptime does not prove to have passed."""
+    until = item.operation.grace_until
+    if until is None:
+        return timedelta(0)
+    return unproven_of(until - item.operation.started_at, item.operation.aside_since, uptime)
 
 
 def past_grace(grace_until: datetime | None, *, now: datetime) -> bool:

@@ -124,9 +124,10 @@ def _bring_in_line(
 ) -> None:
     """Write the state that follows from `event` into the catalog, with its audit event."""
     known = item.known
+    since = workplace.host.uptime()
     with workplace.catalog.writing(workplace.actor, workplace.clock()) as writing:
         if known is not None:
-            writing.update_operation(known.operation_id, state=event)
+            writing.update_operation(known.operation_id, state=event, aside_since=since)
             replica = _replica(writing, known)
             if replica is not None and replica.state in _IN_BETWEEN and replica.state is not _STATE_AFTER[event]:
                 if event is JournalEvent.RESTORED and replica.state is ReplicaState.QUARANTINING:

@@ -100,17 +100,21 @@ class Workplace:
         there, archive_doubts = archives_there(archives.values(), catalog_id=self.catalog.lineage_id)
         return Freshness(fingerprints=prints, doubts=doubts, archives=there, archive_doubts=archive_doubts)
 
-    def _proof(self, reading: Reading, replica: Replica, *, is_here: bool) -> "_Proof":
+    def proof_of(self, reading: Reading, replica: Replica) -> "Proof":
         """Look at one replica, on whichever machine it lies; HostFailure when that cannot be asked."""
+        here = {root.root_id for root in roots_here(reading, self.host.identify())}
+        return self._proof(reading, replica, is_here=replica.root.root_id in here)
+
+    def _proof(self, reading: Reading, replica: Replica, *, is_here: bool) -> "Proof":
         host = self.host if is_here else self._other(reading, replica.root)
         seen = look_at_proof(host, reading, replica)
         if seen is None:
-            return _Proof()
+            return Proof()
         statement = statements_for(reading, host.identify()).get(replica.root.root_id)
         elsewhere = self._writers_elsewhere(replica, seen, statement)
         writing = who_may_write(seen.writers) or who_may_write_elsewhere(elsewhere)
         doubt = writing or why_nobody_knows(seen.writers, statement, elsewhere)
-        return _Proof(fingerprint="" if writing else seen.fingerprint, doubt=doubt)
+        return Proof(fingerprint="" if writing else seen.fingerprint, doubt=doubt)
 
     def _other(self, reading: Reading, root: Root) -> Host:
         """Return the machine of a root elsewhere, HostFailure when it is not there as it was recorded."""
@@ -140,7 +144,7 @@ class Workplace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Proof:
+class Proof:
     """What a look at a replica came to: "" where it is not there whole, or somebody was seen writing to it."""
 
     fingerprint: str = ""

@@ -16,6 +16,9 @@ LARGEST_JSON_BYTES = 64 * 1024 * 1024
 GZIP_SLACK_BYTES = 1024 * 1024
 """How much larger than its tensors a torch file may be: names, alignment, directory."""
 
+_STATES_OF_SAMPLE = ("aux_hidden_state", "hidden_state", "hidden_states")
+"""Tensors [1, L, channels] of a SpecForge sample; EAGLE-3's has the first two."""
+
 
 def inspect(read: Read, relative: bytes, size_bytes: int, *, counts_records: bool = True) -> Contents:
     """Return what the header of a member says; a file that cannot be read is a problem, never silence."""
@@ -81,7 +84,7 @@ def _torch(read: Read, relative: bytes, size_bytes: int) -> Contents:
     for tensor in tensors_in(content):
         if archive.sizes.get(f"data/{tensor.storage}") != tensor.storage_bytes:
             return Contents(problems=("its tensors and its directory contradict each other",))
-    return Contents(tokens=sample_tokens(content))
+    return _sample(content)
 
 
 def _gzipped_sample(read: Read, relative: bytes, size_bytes: int) -> Contents:
@@ -96,7 +99,18 @@ def _gzipped_sample(read: Read, relative: bytes, size_bytes: int) -> Contents:
     unpacked = int.from_bytes(read(relative, max(0, size_bytes - 4), 4), "little")
     if (unpacked - least) % 2**32 > GZIP_SLACK_BYTES:
         return Contents(problems=("its compression ends too early",))
-    return Contents(tokens=sample_tokens(content))
+    return _sample(content)
+
+
+def _sample(content: object) -> Contents:
+    tokens = sample_tokens(content)
+    if tokens is None or not isinstance(content, dict):
+        return Contents()
+    for name in _STATES_OF_SAMPLE:
+        states = content.get(name)
+        if isinstance(states, PickledTensor) and len(states.shape) > 1 and states.shape[-2] != tokens:
+            return Contents(problems=(f"it has {tokens} token ids and {name} of {states.shape[-2]} tokens",))
+    return Contents(tokens=tokens)
 
 
 def sample_tokens(content: object) -> int | None:
@@ -104,7 +118,7 @@ def sample_tokens(content: object) -> int | None:
     if not isinstance(content, dict):
         return None
     ids = content.get("input_ids")
-    states = content.get("aux_hidden_state", content.get("hidden_state", content.get("hidden_states")))
+    states = next((content[name] for name in _STATES_OF_SAMPLE if name in content), None)
     if not isinstance(ids, PickledTensor) or not isinstance(states, PickledTensor) or not ids.shape:
         return None
     return ids.shape[-1]

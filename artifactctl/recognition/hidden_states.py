@@ -22,8 +22,8 @@ MOST_PROBLEMS = 20
 NOT_COUNTED = "not counted during a scan; `artifactctl verify` counts"
 
 ROWS_FOLDER = re.compile(rb"rows_\d+-\d+")
-SAMPLE = re.compile(rb"data_\d+\.ckpt(?:\.gz)?")
-SPECULATORS_SAMPLE = re.compile(rb"hs_\d+\.safetensors")
+SAMPLE = re.compile(rb"data_(\d+)\.ckpt(?:\.gz)?")
+SPECULATORS_SAMPLE = re.compile(rb"hs_(\d+)\.safetensors")
 SHARD = re.compile(rb".+\.safetensors")
 _WEIGHTS_INDEX = re.compile(rb".*\.index\.json")
 

@@ -85,15 +85,21 @@ def gzip_head(read: Read, relative: bytes) -> bytes:
         raise TornArchive("its first bytes are no gzip stream") from error
 
 
-def tensor_bytes(read: Read, relative: bytes, archive: TorchArchive, tensor: PickledTensor) -> bytes:
-    """Return the bytes of a tensor's storage."""
+def storage_range(read: Read, relative: bytes, archive: TorchArchive, tensor: PickledTensor) -> tuple[int, int]:
+    """Return where the bytes of a tensor's storage begin and end in the file."""
     member = f"data/{tensor.storage}"
     offset = archive.offsets[member]
     local = read(relative, offset, _LOCAL_HEADER_BYTES)
     begin = (
         offset + _LOCAL_HEADER_BYTES + int.from_bytes(local[26:28], "little") + int.from_bytes(local[28:30], "little")
     )
-    return read(relative, begin, archive.sizes[member])
+    return begin, begin + archive.sizes[member]
+
+
+def tensor_bytes(read: Read, relative: bytes, archive: TorchArchive, tensor: PickledTensor) -> bytes:
+    """Return the bytes of a tensor's storage."""
+    begin, end = storage_range(read, relative, archive, tensor)
+    return read(relative, begin, end - begin)
 
 
 class RangeFile(io.RawIOBase):

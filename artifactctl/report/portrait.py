@@ -7,10 +7,12 @@ from typing import Any
 
 from artifactctl.domain.archives import ArchiveCopy
 from artifactctl.domain.artifacts import Artifact, Hold, Lease, LineageEdge, Run
+from artifactctl.domain.shares import Division, Share
 from artifactctl.domain.text import printable
 from artifactctl.report.archive import archive_payload, archive_table
 from artifactctl.report.artifacts import Listing, artifact_payload, replica_table, state_of
 from artifactctl.report.instants import format_instant
+from artifactctl.report.making import making_facts, making_payload
 from artifactctl.report.promises import hold_payload, hold_table, lease_payload, lease_table
 from artifactctl.report.sizes import format_bytes_both, format_duration, format_tokens
 from artifactctl.report.tables import Document, Table, columns, key_values
@@ -29,12 +31,18 @@ class Portrait:
     runs: tuple[Run, ...]
     now: datetime
     archives: tuple[ArchiveCopy, ...] = ()
+    division: Division | None = None
+    shares: tuple[Share, ...] = ()
 
 
 def portrait_text(portrait: Portrait) -> Document:
     """Return `show` for a person; what there is nothing to say about is left out."""
     artifact = portrait.artifact
-    document: list[str | Table] = [_facts(artifact), "", replica_table(artifact, portrait.listing)]
+    document: list[str | Table] = [
+        _facts(artifact, making_facts(artifact, portrait.division, portrait.shares, now=portrait.now)),
+        "",
+        replica_table(artifact, portrait.listing),
+    ]
     if portrait.archives:
         document += ["", archive_table(portrait.archives)]
     if portrait.edges:
@@ -57,6 +65,7 @@ def portrait_payload(portrait: Portrait) -> dict[str, Any]:
         "details": dict(portrait.artifact.details),
         "parents": _ends(portrait, names, of_parents=True),
         "children": _ends(portrait, names, of_parents=False),
+        **making_payload(portrait.division, portrait.shares, now=portrait.now),
         "archives": [archive_payload(copy) for copy in portrait.archives],
         "holds": [hold_payload(hold) for hold in portrait.holds],
         "leases": [lease_payload(lease) for lease in portrait.leases],
@@ -76,7 +85,7 @@ def portrait_payload(portrait: Portrait) -> dict[str, Any]:
     }
 
 
-def _facts(artifact: Artifact) -> str:
+def _facts(artifact: Artifact, making: Sequence[tuple[str, str]]) -> str:
     superseded = printable(artifact.superseded_by) if artifact.superseded_by else ""
     return key_values(
         (
@@ -86,6 +95,7 @@ def _facts(artifact: Artifact) -> str:
             ("size", format_bytes_both(artifact.allocated_bytes)),
             ("tokens", _tokens(artifact.tokens)),
             ("records", "" if artifact.records is None else f"{artifact.records:,}"),
+            *making,
             ("created", format_instant(artifact.created_at)),
             ("superseded by", superseded),
             ("content", artifact.content_digest),

@@ -7,19 +7,23 @@ from datetime import datetime
 from artifactctl.catalog.reading import Reading
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, Root
 from artifactctl.domain.text import printable
+from artifactctl.domain.uptime import Uptime
 from artifactctl.inventory.candidates import trust_in
 from artifactctl.inventory.giving_up import reclaim_candidates
 from artifactctl.policy.ruleset import Policy
-from artifactctl.reclaim.quarantined import Quarantined, in_quarantine
+from artifactctl.reclaim.quarantined import Quarantined, in_quarantine, unproven_grace
 from artifactctl.rescue.knowledge import Knowledge, Known, SetAside
 
 _THERE = (ReplicaState.LIVE, ReplicaState.BUILDING, ReplicaState.ARCHIVING)
 
 
 def read_knowledge(
-    reading: Reading, roots: Sequence[Root], *, now: datetime, policy: Policy, clock_trusted: bool
+    reading: Reading, roots: Sequence[Root], *, now: datetime, policy: Policy, clock_trusted: bool, uptime: Uptime
 ) -> Knowledge:
-    """Return what the catalog alone says about the roots of a volume; they are asked by what is suggested."""
+    """Return what the catalog alone says about the roots of a volume; they are asked by what is suggested.
+
+    `uptime` is that of their machine.
+    """
     trust = trust_in(reading, now=now)
     artifacts = reading.artifacts()
     inside = frozenset(root.root_id for root in roots)
@@ -43,12 +47,13 @@ def read_knowledge(
     aside = [item for item in in_quarantine(reading) if item.replica.root.root_id in inside]
     return Knowledge(
         by_path=by_path,
-        set_aside=tuple(_set_aside(item) for item in aside),
+        set_aside=tuple(_set_aside(item, now, uptime) for item in aside),
         clock_trusted=clock_trusted,
     )
 
 
-def _set_aside(item: Quarantined) -> SetAside:
+def _set_aside(item: Quarantined, now: datetime, uptime: Uptime) -> SetAside:
+    until = item.operation.grace_until
     return SetAside(
         operation=item.operation.operation_id,
         kind=item.artifact.kind.value,
@@ -56,7 +61,7 @@ def _set_aside(item: Quarantined) -> SetAside:
         allocated_bytes=item.replica.allocated_bytes,
         freed_bytes=item.operation.expected_freed_bytes,
         since=item.operation.started_at,
-        grace_until=item.operation.grace_until,
+        grace_until=until if until is None else max(until, now + unproven_grace(item, uptime)),
     )
 
 

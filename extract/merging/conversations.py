@@ -1,6 +1,7 @@
 """What a record says: a conversation (ShareGPT `conversations` or OpenAI `messages`), or token ids with a loss mask.
 
-A message keeps every field it came with (`reasoning_content`, `tool_calls`), since a chat template may use them.
+A message keeps every field it came with (`reasoning_content`, `tool_calls`), since a chat template may use them. A
+record may say that its last answer did not come to its own end: by `finish_reason`, `truncated` or `refused`.
 """
 
 from collections.abc import Mapping
@@ -21,6 +22,9 @@ SHAREGPT_ROLES = {
     "observation": "tool",
     "function_response": "tool",
 }
+CUT_REASONS = frozenset({"length", "content_filter"})
+"""Reasons for the end of an answer that are not the model's own: no token that ends a turn was produced."""
+
 IGNORED_LABEL = -100
 """The label of a token that is not learned, where a record has `labels` instead of `loss_mask`."""
 
@@ -31,10 +35,19 @@ class UnreadableRecord(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """Messages of at least `role` and `content`, and the tools that the template is told of, None without."""
+    """Messages of at least `role` and `content`, and the tools that the template is told of, None without.
+
+    `is_cut` says that the answer at the end did not come to its own end.
+    """
 
     messages: tuple[dict[str, Any], ...]
     tools: list[Any] | None = None
+    is_cut: bool = False
+
+    @property
+    def last_answer(self) -> dict[str, Any] | None:
+        """The answer that it ends with; None when somebody else has the last word."""
+        return self.messages[-1] if self.messages and self.messages[-1]["role"] == "assistant" else None
 
     @property
     def is_empty(self) -> bool:
@@ -65,7 +78,8 @@ def _conversation(value: Mapping[str, Any], messages: list[dict[str, Any]]) -> C
     tools = value.get("tools")
     if tools is not None and not isinstance(tools, list):
         raise UnreadableRecord("its `tools` are no list")
-    return Conversation(messages=tuple(messages), tools=tools or None)
+    is_cut = value.get("finish_reason") in CUT_REASONS or value.get("truncated") is True or value.get("refused") is True
+    return Conversation(messages=tuple(messages), tools=tools or None, is_cut=is_cut)
 
 
 def _list(value: Mapping[str, Any], key: str) -> list[Any]:

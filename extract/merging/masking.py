@@ -3,7 +3,7 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
-from extract.merging.templates import Span
+from extract.merging.last_answers import Span
 
 
 def mask_of(offsets: Sequence[Span], spans: Sequence[Span]) -> bytes:

@@ -8,10 +8,11 @@ from typing import Any
 from artifactctl.domain.errors import UsageError
 from extract.merging.conversations import Conversation, Tokenised, UnreadableRecord, parse
 from extract.merging.entries import Entry, content_key, id_bytes
+from extract.merging.last_answers import Span, SpansUnclear
 from extract.merging.masking import mask_of
 from extract.merging.sources import SourceRecord
 from extract.merging.tally import Drop
-from extract.merging.templates import ChatTemplate, Span, SpansUnclear
+from extract.merging.templates import ChatTemplate
 from extract.merging.tokenization import CorpusTokenizer
 
 BATCH_RECORDS = 512

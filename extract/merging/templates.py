@@ -6,6 +6,8 @@ Unicode. It is told no date: a corpus must not depend on the day it was merged.
 The ranges come from `{% generation %}` blocks where the template has them. Otherwise a turn of the assistant is what
 the rendering of the messages up to it has beyond the rendering of those before with the prompt for an answer; the first
 must be the beginning of the whole, else the template rewrites earlier turns and what was produced is not known.
+
+The answer at the end is put together as the model produced it where a template would not (`last_answers`).
 """
 
 import json
@@ -14,20 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from artifactctl.domain.errors import UsageError
 from extract.merging.conversations import Conversation, UnreadableRecord
+from extract.merging.last_answers import PROBE, Span, SpansUnclear, cut_off, produced
 from extract.requirements import need
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
 
-Span = tuple[int, int]
-"""Characters from, up to."""
-
 _OPEN, _CLOSE = "\U0010fe01", "\U0010fe02"
 """Private-use characters that mark `{% generation %}` blocks in the rendered text, and are taken out again."""
-
-
-class SpansUnclear(ValueError):
-    """What the assistant produced cannot be told from the rendered text."""
 
 
 class ChatTemplate:
@@ -37,10 +33,39 @@ class ChatTemplate:
         self._special = dict(special)
         self._marks = tuple(mark for mark in marks if mark.strip())
         self._marked = "generation" in text
+        self._source = text
         self._template = _compile(text)
 
     def render(self, conversation: Conversation) -> tuple[str, list[Span]]:
         """Return the text and what the assistant produced in it; SpansUnclear, UnreadableRecord."""
+        answer = conversation.last_answer
+        if answer is not None and answer.get("reasoning_content") and not self._shows_thoughts(conversation):
+            return self._with_thoughts(conversation, answer)
+        text, spans = self._rendered(conversation)
+        return cut_off(text, spans, answer) if conversation.is_cut and answer is not None else (text, spans)
+
+    def _shows_thoughts(self, conversation: Conversation) -> bool:
+        """Whether the template writes what the model thought before its last answer."""
+        probing = {**conversation.messages[-1], "reasoning_content": PROBE}
+        return PROBE in self._text([*conversation.messages[:-1], probing], conversation.tools)
+
+    def _with_thoughts(self, conversation: Conversation, answer: dict[str, Any]) -> tuple[str, list[Span]]:
+        """Return the text with the last answer as produced: behind the prompt, thoughts first."""
+        earlier = Conversation(messages=conversation.messages[:-1], tools=conversation.tools)
+        text, spans = self._rendered(earlier)
+        before = _plain(self._text(earlier.messages, earlier.tools, prompts=True))
+        if not before.startswith(text):
+            raise SpansUnclear("the template rewrites earlier turns")
+        probing = {**answer, "content": PROBE, "reasoning_content": None}
+        _, found, ending = _plain(self._text([*earlier.messages, probing], earlier.tools)).rpartition(PROBE)
+        if not found:
+            raise SpansUnclear("the template leaves out what the assistant says")
+        said = produced(answer, prompt=before, ending="" if conversation.is_cut else ending, template=self._source)
+        whole = before + said
+        return whole, [*spans, (len(before), self._end(whole, len(before), len(whole)))]
+
+    def _rendered(self, conversation: Conversation) -> tuple[str, list[Span]]:
+        """Return the text as the template writes it."""
         messages = list(conversation.messages)
         whole = self._text(messages, conversation.tools)
         if self._marked and _OPEN in whole:
@@ -123,6 +148,11 @@ def _refuse(message: str) -> None:
 
 def _to_json(value: Any, indent: int | None = None, separators: tuple[str, str] | None = None) -> str:
     return json.dumps(value, ensure_ascii=False, indent=indent, separators=separators)
+
+
+def _plain(marked: str) -> str:
+    """Return the text without the marks of `{% generation %}` blocks."""
+    return marked.replace(_OPEN, "").replace(_CLOSE, "")
 
 
 def _without_marks(marked: str) -> tuple[str, list[Span]]:

@@ -21,10 +21,13 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 class AsideFile:
     """`NAME.partial`, for one writer. What a killed writer left under the name is taken over and written anew."""
 
-    def __init__(self, place: Path, room_bytes: int) -> None:
-        """Lock the file and allocate its room; Busy when another writer has it, Refused when there is no room."""
+    def __init__(self, place: Path, room_bytes: int, *, mark: str = "") -> None:
+        """Lock the file and allocate its room; Busy when another writer has it, Refused when there is no room.
+
+        `mark` comes before the suffix: writers that take a place over from each other have one each.
+        """
         self.place = place
-        self.aside = place.with_name(place.name + SUFFIX)
+        self.aside = place.with_name(place.name + mark + SUFFIX)
         self._descriptor = _locked(self.aside)
         try:
             if os.path.lexists(place):

@@ -11,6 +11,7 @@ class RunFingerprint:
     """Digests and names of everything that decides the content; "" where it is not known, as for a foreign dump.
 
     `layers` are boundaries such as `2,30,58`; `norm` is which side of the final norm the last state is from, or `none`.
+    `engine` is what computed them and in which element type, since no two give the same bits.
     """
 
     corpus: str
@@ -22,6 +23,7 @@ class RunFingerprint:
     norm: str = "none"
     dtype: str = "bf16"
     codec: str = "none"
+    engine: str = ""
 
     @property
     def digest(self) -> str:

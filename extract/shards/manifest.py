@@ -2,8 +2,8 @@
 
 import json
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -42,11 +42,15 @@ class ListedShard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackedManifest:
-    """What a packed dump consists of, what its run was made of, and which records it lacks."""
+    """What a packed dump consists of, what its run was made of, and which records it lacks.
+
+    `made_with` are facts that decide nothing and explain much: versions of libraries, ids of layers as they were sent.
+    """
 
     plan: ShardPlan
     shards: tuple[ListedShard, ...]
     rejected: tuple[Rejected, ...] = ()
+    made_with: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def records(self) -> int:
@@ -99,6 +103,7 @@ def _as_json(manifest: PackedManifest) -> dict[str, object]:
         "states": plan.form.as_json(),
         "run": plan.fingerprint.as_json(),
         "run_digest": plan.fingerprint.digest,
+        "made_with": dict(manifest.made_with),
         "rejected": [{"index": each.index, "reason": each.reason} for each in manifest.rejected],
         "members": [
             {"path": each.name, "size_bytes": each.size_bytes, "records": each.records, "tokens": each.tokens}
@@ -117,6 +122,7 @@ def _of_json(content: dict[str, Any]) -> PackedManifest:
         plan=plan,
         shards=_shards(content["members"]),
         rejected=tuple(Rejected(index=int(each["index"]), reason=str(each["reason"])) for each in content["rejected"]),
+        made_with={str(name): str(said) for name, said in content.get("made_with", {}).items()},
     )
 
 

@@ -68,10 +68,14 @@ class ShardPlan:
 
     def room_bytes(self, shard_bytes: int, first_tokens: int) -> int:
         """Return the room of a shard of about `shard_bytes` that holds at least one record of `first_tokens`."""
-        blocks = 1 + first_tokens // rows_per_block(self.form)
-        coded = first_tokens * self.form.row_bytes + blocks * (self.form.width + 256)
-        labels = first_tokens * (_ID_BYTES + _MASK_BYTES) + 2 * _RECORD_BYTES
-        return max(shard_bytes, self.header_room_bytes() + coded + labels + 8 * _ALIGNMENT_BYTES)
+        return max(shard_bytes, self.most_bytes(records=1, tokens=first_tokens))
+
+    def most_bytes(self, *, records: int, tokens: int) -> int:
+        """Return the room that so many records of so many tokens in all never exceed, whatever the codec does."""
+        blocks = 1 + tokens // rows_per_block(self.form)
+        coded = tokens * self.form.row_bytes + blocks * (self.form.width + 256)
+        labels = tokens * (_ID_BYTES + _MASK_BYTES) + (records + 1) * _RECORD_BYTES
+        return self.header_room_bytes() + coded + labels + 8 * _ALIGNMENT_BYTES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,11 +91,11 @@ class WrittenShard:
 class ShardWriter:
     """Appends records to a new shard until it is finished or abandoned. Its file never exceeds `room_bytes`."""
 
-    def __init__(self, path: Path, plan: ShardPlan, *, room_bytes: int) -> None:
+    def __init__(self, path: Path, plan: ShardPlan, *, room_bytes: int, mark: str = "") -> None:
         self._plan = plan
         self._room_bytes = room_bytes
         self._header_bytes = plan.header_room_bytes()
-        self._file = AsideFile(path, room_bytes)
+        self._file = AsideFile(path, room_bytes, mark=mark)
         self._sink = sink_for(plan.codec, plan.form, self._file, self._header_bytes)
         self._ids: list[NDArray[Any]] = []
         self._masks: list[NDArray[Any]] = []

@@ -105,12 +105,14 @@ def test_importing_the_api_loads_no_database_and_no_machine() -> None:
     assert {name for name in loaded if name.startswith("artifactctl.")} <= {
         "artifactctl.api",
         "artifactctl.api.leases",
+        "artifactctl.api.renewal",
         "artifactctl.api.session",
         "artifactctl.domain",
         "artifactctl.domain.artifacts",
         "artifactctl.domain.attestation",
         "artifactctl.domain.errors",
         "artifactctl.domain.text",
+        "artifactctl.domain.uptime",
     }
 
 
@@ -382,3 +384,15 @@ def test_a_file_is_published_in_one_step_and_never_over_another(tmp_path: Path) 
     assert (place.read_text(), aside.read_text()) == ("new", "newer")
     with pytest.raises(ValueError, match="beside"):
         publish(aside, tmp_path / "elsewhere" / "x")
+
+
+def test_nothing_new_is_written_into_the_folder_of_another_artifact(job: Job) -> None:
+    with job.open() as session:
+        for inside in ("corpus/merged", "corpus/deep/below", "corpus/part-0.jsonl"):
+            with pytest.raises(Refused) as refused:
+                session.require_place(job.root / inside)
+        session.require_place(job.root / "corpus-merged")
+        with pytest.raises(Refused, match="lies inside corpus") as refused:
+            session.require_place(job.root / "corpus" / "merged")
+
+    assert refused.value.remedy == f"write it to a folder beside that, such as {job.root}/corpus-merged"

@@ -6,6 +6,8 @@ import pytest
 
 from artifactctl.archiving.failures import NotAsCatalogued, NotCopiable, PlaceTaken, SourceChanged, UnfitDestination
 from artifactctl.domain.artifacts import ReplicaState, VerifyLevel
+from artifactctl.domain.errors import Busy
+from artifactctl.domain.verification import Depth
 from artifactctl.inventory.reserving import NoRoom, Promise, reserve
 from tests.archiving.ground import NOON, Ground, picture
 
@@ -59,9 +61,8 @@ def test_the_digests_are_those_that_verify_would_store(ground: Ground) -> None:
 
     ground.archive()
     stored = ground.known().content_digest
-    results = verify(
-        ground.host, ground.catalog, "hidden", here=b"/", now=NOON, actor="alice", level=VerifyLevel.MEMBERS
-    )
+    members = Depth(level=VerifyLevel.MEMBERS)
+    results = verify(ground.host, ground.catalog, "hidden", here=b"/", now=NOON, actor="alice", depth=members)
     assert [result.ok for result in results] == [True, True]
     assert ground.known().content_digest == stored
 
@@ -202,3 +203,29 @@ def _after(pieces: int):
     """Return a question that says yes after it was asked so often."""
     asked = iter(range(1_000_000))
     return lambda: next(asked) >= pieces
+
+
+def test_a_copy_is_neither_begun_nor_put_in_place_while_another_machine_changes_the_root(ground: Ground) -> None:
+    def take(size_bytes: int = 0) -> None:
+        with ground.catalog.writing("bob", NOON) as writing:
+            held = writing.root_lease(ground.far.root_id)
+            if held is None or held.machine_id != "another-machine":
+                writing.take_root(ground.far.root_id, machine_id="another-machine", above=0)
+
+    def give_back() -> None:
+        with ground.catalog.writing("bob", NOON) as writing:
+            held = writing.root_lease(ground.far.root_id)
+            assert held is not None
+            writing.give_root_back(ground.far.root_id, held.fence)
+
+    take()
+    with pytest.raises(Busy, match="is changing the root `far` from another machine"):
+        ground.archive()
+    assert ground.aside(ground.far) == []
+    give_back()
+    with pytest.raises(Busy):
+        ground.archive(progress=take)
+    assert not os.path.exists(ground.at(ground.far))
+    give_back()
+    assert ground.archive().sent_bytes == 0
+    assert ground.host.read_mirror(ground.far.path, "fence") is not None

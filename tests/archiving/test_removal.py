@@ -8,6 +8,7 @@ import pytest
 from artifactctl.domain.artifacts import ReplicaState, VerifyLevel
 from artifactctl.domain.errors import Refused
 from artifactctl.domain.operations import StepOutcome
+from artifactctl.domain.verification import Depth
 from artifactctl.inventory.places import NOWHERE, Here
 from artifactctl.inventory.verifying import verify
 from artifactctl.policy.ruleset import Action, Matcher, Policy, Rule
@@ -69,7 +70,8 @@ def test_no_level_below_digests_makes_a_damaged_copy_count_again(ground: Ground)
         file.write(b"other")
     os.utime(damaged, ns=(times.st_atime_ns, times.st_mtime_ns))
 
-    seen = verify(ground.host, ground.catalog, "hidden", here=NOWHERE, now=NOON, actor=ACTOR, level=VerifyLevel.MEMBERS)
+    members = Depth(level=VerifyLevel.MEMBERS)
+    seen = verify(ground.host, ground.catalog, "hidden", here=NOWHERE, now=NOON, actor=ACTOR, depth=members)
 
     assert [item.ok for item in seen] == [True, True]
     assert any("digests" in words for item in seen for words in item.reservations)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,11 @@ from artifactctl.archiving.begun import BegunCopy, begun_copies
 from artifactctl.archiving.failures import PlaceTaken, SourceChanged, UnfitDestination
 from artifactctl.archiving.restoring import destination_of, old_place, restorable, restore
 from artifactctl.archiving.store_copies import folder_of
-from artifactctl.archiving.unfinished import copy_findings, upload_findings
+from artifactctl.archiving.unfinished import copy_findings, repair_copies, upload_findings
 from artifactctl.archiving.uploading import archive_to_store
 from artifactctl.catalog import RoleMissing
 from artifactctl.domain.artifacts import ReplicaState
-from artifactctl.domain.errors import Busy, Refused
+from artifactctl.domain.errors import Busy, HostFailure, Refused
 from artifactctl.domain.roles import Role, Subject, SubjectKind
 from artifactctl.inventory.places import Here
 from artifactctl.report.archive import CopyMade
@@ -89,11 +90,47 @@ def test_a_complete_copy_whose_place_was_taken_can_be_given_up(ground: Ground) -
         ground.archive(progress=occupy)
     (finding,) = copy_findings(ground.work(), ground.far)
 
+    with pytest.raises(PlaceTaken) as again:
+        ground.archive()
     give_up(ground.work(), ground.known(), begun(ground))
 
+    assert finding.remedy.startswith(f"move away what stands at {os.fsdecode(ground.at(ground.far))}; then ")
     assert "--abandon` takes it away" in finding.remedy
+    assert "move away what stands there and run the same command again" in (again.value.remedy or "")
     assert ground.aside(ground.far) == []
     assert os.listdir(ground.at(ground.far)) == []
+
+
+def test_a_link_that_stands_at_the_place_does_not_keep_the_copy_from_being_given_up(ground: Ground) -> None:
+    def occupy(size_bytes: int) -> None:
+        if not os.path.lexists(ground.at(ground.far)):
+            os.symlink("/nowhere", ground.at(ground.far))
+
+    with pytest.raises(PlaceTaken):
+        ground.archive(progress=occupy)
+
+    meant = ground.place(os.fsdecode(ground.at(ground.far)))
+    give_up(ground.work(), ground.known(), [copy for copy in begun(ground) if copy.is_at(meant, None)])
+
+    assert ground.aside(ground.far) == []
+    assert os.path.islink(ground.at(ground.far))
+
+
+def test_what_is_not_ours_in_the_folder_of_a_copy_is_named_by_its_own_path(ground: Ground) -> None:
+    ground.archive(should_stop=stop_after(1))
+    (folder,) = ground.aside(ground.far)
+    notes = ground.at(ground.far, f".artifactctl/archiving/{folder}/content/notes")
+    os.makedirs(os.path.dirname(notes), exist_ok=True)
+    with open(notes, "w") as file:
+        file.write("mine")
+
+    with pytest.raises(HostFailure) as left:
+        give_up(ground.work(), ground.known(), begun(ground))
+
+    (folder,) = ground.aside(ground.far)
+    stands = os.fsdecode(ground.at(ground.far, f".artifactctl/archiving/{folder}/content/notes"))
+    assert os.path.exists(stands)
+    assert left.value.remedy == f"move {stands} away, then try again"
 
 
 def test_the_folder_of_a_copy_that_is_gone_does_not_keep_it_from_being_given_up(ground: Ground) -> None:
@@ -117,6 +154,48 @@ def test_what_may_be_all_that_is_left_is_not_given_up(ground: Ground) -> None:
         give_up(ground.work(), ground.known(), begun(ground))
 
     assert len(ground.aside(ground.far)) == 1
+
+
+def test_repair_does_not_take_away_what_may_be_all_that_is_left(ground: Ground) -> None:
+    ground.archive(should_stop=stop_after(1))
+    with ground.catalog.writing("alice", NOON) as writing:
+        writing.change_state(
+            ground.replica(ground.near).replica_id, expected={ReplicaState.LIVE}, to=ReplicaState.MISSING
+        )
+
+    (finding,) = copy_findings(ground.work(), ground.far)
+    (told,) = repair_copies(ground.work(), ground.far)
+
+    assert not finding.repairable
+    assert "this may be all there is" in finding.what
+    assert "left there" in told
+    assert len(ground.aside(ground.far)) == 1
+
+
+def test_neither_repair_nor_giving_up_disturbs_who_copies_from_another_machine(ground: Ground) -> None:
+    ground.archive(should_stop=stop_after(1))
+    with ground.catalog.writing("bob", NOON) as writing:  # whose lock on the copy cannot be seen from here
+        lease = writing.grant_lease(
+            ground.known().artifact_id,
+            owner="bob",
+            host="gpu2",
+            expires_at=NOON + timedelta(hours=1),
+            pid=7,
+            pid_started="another-machine/boot/ns/1",
+            command="artifactctl archive hidden",
+        )
+
+    (finding,) = copy_findings(ground.work(), ground.far)
+    repair_copies(ground.work(), ground.far)
+    with pytest.raises(Busy, match="process 7 on gpu2"):
+        give_up(ground.work(), ground.known(), begun(ground))
+
+    assert "process 7 on gpu2 may be copying it right now" in finding.what
+    assert len(ground.aside(ground.far)) == 1
+    with ground.catalog.writing("bob", NOON) as writing:
+        writing.release_lease(lease.lease_id, owner="bob")
+    repair_copies(ground.work(), ground.far)
+    assert ground.aside(ground.far) == []
 
 
 def test_a_copy_that_is_being_made_is_not_given_up(ground: Ground, url: str) -> None:

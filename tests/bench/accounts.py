@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tests.bench.command_line import command_line
 from tests.bench.nobody import prefix_for
+from tests.bench.volumes import unmount
 from tests.bench.warm_command_line import WarmCommandLine, fork_server
 
 GROUP, GROUP_ID = "bench-ml", 61100
@@ -77,4 +78,4 @@ def _covered(file: Path, more: str) -> Iterator[None]:
         try:
             yield
         finally:
-            subprocess.run(["umount", file], check=True)
+            unmount(file)

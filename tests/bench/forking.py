@@ -20,13 +20,18 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, NoReturn, TextIO, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
+
+if TYPE_CHECKING:
+    from artifactctl.hosts.protocol import Host
 
 CLOCK_VARIABLE = "BENCH_CLOCK_AHEAD_SECONDS"
+UP_VARIABLE = "BENCH_UP_SECONDS"
+"""How much longer than it was this machine seems to be up: time that passed, and no clock that was set."""
 TRACER_VARIABLE = "BENCH_TRACER"
 """The shell-quoted words of a program such as strace, which gets `-p PID` added and watches from the first step on."""
 
@@ -214,13 +219,29 @@ def run() -> None:
     from artifactctl.cli.surroundings import Surroundings
 
     ahead, tracer = os.environ.pop(CLOCK_VARIABLE, ""), os.environ.pop(TRACER_VARIABLE, "")
+    up = timedelta(seconds=float(os.environ.pop(UP_VARIABLE, "0")))
     if tracer:
         be_traced(shlex.split(tracer))
     if not ahead:
         entry.main()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    entry.program.main(obj=Surroundings(clock=ClockAhead(timedelta(seconds=float(ahead)))))
+    clock = ClockAhead(timedelta(seconds=float(ahead)))
+    entry.program.main(obj=Surroundings(clock=clock, make_host=lambda around: _up_for_longer(around, up)))
+
+
+def _up_for_longer(environment: Mapping[str, str], up: timedelta) -> "Host":
+    """Return this machine as it will be when it has been up for that much longer."""
+    from artifactctl.configuration.account import stand_in_machine_id
+    from artifactctl.domain.uptime import Uptime
+    from artifactctl.hosts.local import LocalHost
+
+    class Longer(LocalHost):
+        def uptime(self) -> Uptime:
+            now = super().uptime()
+            return replace(now, since_boot=now.since_boot + up)
+
+    return Longer(stand_in_machine_id=stand_in_machine_id(environment))
 
 
 def be_traced(words: list[str]) -> None:

@@ -15,6 +15,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from artifactctl.domain.observation import HolderKind
+from tests.bench.volumes import unmount
 
 PROGRAM = Path(__file__).with_name("holding.py")
 END_SECONDS = 20
@@ -143,7 +144,7 @@ def bind_mount(source: Path, place: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        _run("umount", place)
+        unmount(place)
 
 
 @contextmanager

@@ -38,8 +38,12 @@ class Site:
         return outcome
 
     def later(self, ahead: timedelta) -> "Site":
-        """Return the same site with the clock moved."""
-        return replace(self, cli=replace(self.cli, clock_ahead=ahead))
+        """Return the same site after some time."""
+        return replace(self, cli=replace(self.cli, clock_ahead=ahead, is_later=True))
+
+    def clock_set(self, ahead: timedelta) -> "Site":
+        """Return the same site with its clock set, while no time passes."""
+        return replace(self, cli=replace(self.cli, clock_ahead=ahead, is_later=False))
 
     def dump(self, name: str, rows: tuple[int, ...] = (300, 400)) -> Path:
         """Write hidden states (about 50 bytes a row) to the folder `name`."""

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,13 @@ def test_a_crash_copy_shows_the_disk_at_its_instant(
 
     assert {"before", "after"} & names == {"before"}
     assert (volume.mount / "after").read_bytes() == b"content"
+
+
+def test_a_volume_whose_last_user_is_just_ending_is_unmounted_all_the_same(ext4_volume: Volume) -> None:
+    with subprocess.Popen(["sleep", "1"], cwd=ext4_volume.mount):
+        ext4_volume.remount()
+
+    assert os.path.ismount(ext4_volume.mount)
 
 
 def _write(path: Path, *, sync: bool, content: bytes = b"content") -> None:

@@ -7,6 +7,7 @@ import errno
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from pathlib import Path
 
 MIB = 1024 * 1024
 FULL = (errno.ENOSPC, errno.EDQUOT)
+BUSY_SECONDS = 10.0
 
 
 class FilesystemKind(StrEnum):
@@ -50,8 +52,8 @@ class Volume:
     mount_options: str = ""
 
     def unmount(self) -> None:
-        """Unmount; CalledProcessError when something still uses it."""
-        _run("umount", self.mount)
+        """Unmount, see `unmount`."""
+        unmount(self.mount)
 
     def attach(self, image: Path | None = None) -> None:
         """Mount again at the same place: its own image, or `image` instead."""
@@ -118,6 +120,21 @@ def _mount_tmpfs(mount: Path, size_bytes: int, inodes: int | None, mount_options
     options = ",".join(filter(None, (f"size={size_bytes}", limit, mount_options)))
     _run("mount", "-t", "tmpfs", "-o", options, "bench-tmpfs", mount)
     return Volume(kind=FilesystemKind.TMPFS, mount=mount, image=None, mount_options=mount_options)
+
+
+def unmount(place: Path) -> None:
+    """Unmount what is mounted at `place`; VolumeTrouble when something still uses it after some seconds.
+
+    What a killed process had open is closed a moment after the kill, later when that was in the middle of a write.
+    """
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            return _run("umount", place)
+        except VolumeTrouble as trouble:
+            if "busy" not in str(trouble) or time.monotonic() > deadline:
+                raise
+        time.sleep(0.05)
 
 
 def fill_with_bytes(volume: Volume, *, leave_bytes: int = 0) -> Path:

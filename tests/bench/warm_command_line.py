@@ -15,7 +15,7 @@ from typing import IO
 
 from tests.bench import asking
 from tests.bench.command_line import CommandLine, Outcome, Word
-from tests.bench.forking import CLOCK_VARIABLE
+from tests.bench.forking import CLOCK_VARIABLE, UP_VARIABLE
 from tests.bench.sandbox import CHECKOUT
 
 START_SECONDS = 120
@@ -76,10 +76,14 @@ def fork_server(*, prefix: Sequence[str] = ()) -> Iterator[ForkServer]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WarmCommandLine(CommandLine):
-    """As `CommandLine`, faster. `clock_ahead` moves the clock that the command sees."""
+    """As `CommandLine`, faster. `clock_ahead` moves the clock that the command sees; where `is_later`, the time passed.
+
+    Otherwise the clock was set, and the machine has been up no longer.
+    """
 
     server: ForkServer
     clock_ahead: timedelta = timedelta(0)
+    is_later: bool = False
 
     @property
     def program(self) -> list[Word]:
@@ -95,7 +99,9 @@ class WarmCommandLine(CommandLine):
         timeout_seconds: float = 120,
     ) -> Outcome:
         """Run `artifactctl` with `words` to its end, as `CommandLine` does."""
-        extra = {CLOCK_VARIABLE: str(self.clock_ahead.total_seconds())} if self.clock_ahead else {}
+        ahead = str(self.clock_ahead.total_seconds())
+        extra = {CLOCK_VARIABLE: ahead} if self.clock_ahead else {}
+        extra |= {UP_VARIABLE: ahead} if self.is_later else {}
         with ExitStack() as stack:
             given, output, errors = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(3))
             given.write(os.fsencode(typed))

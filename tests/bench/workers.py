@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
+import pytest_rerunfailures  # type: ignore[import-untyped]
 
 from tests.bench.sandbox import CHECKOUT, why_no_system_tests
 
@@ -33,3 +34,12 @@ def make_room_for_files(config: pytest.Config) -> None:
     place: str | None = config.option.basetemp
     if place is not None:
         Path(place).parent.mkdir(parents=True, exist_ok=True)
+
+
+def count_reruns_here() -> None:
+    """Have each worker count by itself how often a test ran; to be called before pytest configures its plugins.
+
+    pytest-rerunfailures counts in the controlling process, over a socket, so that a crashed worker's test can be run
+    again. A worker in a network of its own cannot reach that; a crash of a worker stays a failure.
+    """
+    pytest_rerunfailures.HAS_PYTEST_HANDLECRASHITEM = False

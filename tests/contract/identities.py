@@ -18,6 +18,13 @@ class IdentityContract:
     def test_the_clock_is_aware_utc(self, workshop: Workshop) -> None:
         assert workshop.host.now().utcoffset() == timedelta(0)
 
+    def test_the_uptime_is_of_this_boot_and_grows(self, workshop: Workshop) -> None:
+        first, identity = workshop.host.uptime(), workshop.host.identify()
+        second = workshop.host.uptime()
+
+        assert (first.machine_id, first.boot_id) == (identity.machine_id, identity.boot_id)
+        assert timedelta(0) < first.since_boot <= second.since_boot
+
     def test_nothing_has_no_identity(self, workshop: Workshop) -> None:
         assert workshop.host.identity(workshop.top + b"/absent") is None
         assert workshop.host.identity(workshop.top + b"/absent/below") is None

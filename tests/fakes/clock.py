@@ -22,6 +22,7 @@ class FakeClock:
     """Stands still until moved; `stamp` gives every change of an inode its own nanosecond, as no two are the same."""
 
     nanoseconds: int = as_nanoseconds(NOON)
+    up_nanoseconds: int = 3600 * 10**9
 
     @property
     def now(self) -> datetime:
@@ -35,4 +36,9 @@ class FakeClock:
 
     def advance(self, duration: timedelta) -> None:
         """Let time pass (a negative duration sets the clock back)."""
+        self.set_ahead(duration)
+        self.up_nanoseconds += max(duration // timedelta(microseconds=1) * 1000, 0)
+
+    def set_ahead(self, duration: timedelta) -> None:
+        """Set the clock; no time passes."""
         self.nanoseconds += duration // timedelta(microseconds=1) * 1000

@@ -139,6 +139,7 @@ class Looker:
             member_digest=digest_of(members),
             changed_at=as_instant(changed_ns),
             changed_path=changed_path,
+            placed_at=as_instant(self._placed_ns(path)),
             written_at=as_instant(max(spot.inode.modified_ns for _, spot in everything)),
             read_at=as_instant(read_ns) if read_ns else None,
             read_path=read_path,
@@ -158,6 +159,15 @@ class Looker:
                 for spot in shared_out
             ),
         )
+
+    def _placed_ns(self, path: bytes) -> int:
+        """Return the newest ctime of the top and the folders above it that lie below some root."""
+        times = [self.disk.find(path).inode.changed_ns]
+        above = posixpath.dirname(path)
+        while above != b"/" and self.disk.look(above + b"/.artifactctl") is None:
+            times.append(self.disk.find(above).inode.changed_ns)
+            above = posixpath.dirname(above)
+        return max(times)
 
     def _escaping(self, path: bytes, members: Iterable[Member]) -> Iterable[tuple[bytes, bytes]]:
         for relative, spot in members:

@@ -21,6 +21,7 @@ from artifactctl.domain.observation import (
     VolumeUsage,
 )
 from artifactctl.domain.operations import OperationRecord
+from artifactctl.domain.uptime import Uptime
 from artifactctl.hosts.protocol import (
     DeletedHolder,
     EntryType,
@@ -120,6 +121,7 @@ class FakeMachine:
         """Everything that runs ends; what is on disk stays."""
         self.processes.end_all()
         self.identity_of_host = HostIdentity(machine_id="fake-machine", hostname="node-1", boot_id="boot-2")
+        self.clock.up_nanoseconds = 0
         self.restart()
 
     def copy(self) -> "FakeMachine":
@@ -137,6 +139,13 @@ class FakeMachine:
     def now(self) -> datetime:
         """Return the fake clock's time."""
         return self.clock.now
+
+    @point
+    def uptime(self) -> Uptime:
+        """Return how long the machine has been up."""
+        since_boot = timedelta(microseconds=self.clock.up_nanoseconds // 1000)
+        identity = self.identity_of_host
+        return Uptime(machine_id=identity.machine_id, boot_id=identity.boot_id, since_boot=since_boot)
 
     @point
     def usage(self, path: bytes) -> VolumeUsage:

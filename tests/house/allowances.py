@@ -17,6 +17,7 @@ class Allowance:
 
 _PUBLISHING = "artifactctl/catalog/publishing.py"
 _STAGE = "extract/publishing.py"
+_SPOOL = "extract/sglang/spool.py"
 
 OWN_FILES: tuple[Allowance, ...] = (
     Allowance(
@@ -47,6 +48,11 @@ OWN_FILES: tuple[Allowance, ...] = (
         call="shutil.rmtree",
         reason="the demonstration's own folder on the other machine, which it made a moment before",
     ),
+    Allowance(
+        module="artifactctl/demonstration/far_side.py",
+        call="os.listdir",
+        reason="the names beside that folder, to tell which an earlier story left there",
+    ),
     Allowance(module=_PUBLISHING, call="os.rename", reason="a backup gets its name; a damaged catalog goes aside"),
     Allowance(module=_PUBLISHING, call="os.replace", reason="an export takes the place of an earlier one"),
     Allowance(module=_STAGE, call="os.listdir", reason="folders that a person named: to read from, to write into"),
@@ -56,4 +62,7 @@ OWN_FILES: tuple[Allowance, ...] = (
     Allowance(
         module="extract/merging/merge.py", call=".unlink", reason="the list of a merge in which all was readable"
     ),
+    Allowance(module=_SPOOL, call="os.listdir", reason="the folder through which a server hands over states"),
+    Allowance(module=_SPOOL, call="os.replace", reason="a record in the spool gets its name, once it is whole"),
+    Allowance(module=_SPOOL, call="os.unlink", reason="records in the spool that were taken, or that nobody finishes"),
 )

@@ -9,7 +9,7 @@ import pytest
 from artifactctl.catalog.failures import UnknownObject
 from artifactctl.domain.artifacts import ArtifactKind, VerifyLevel
 from artifactctl.domain.identity import ManagedPath
-from artifactctl.domain.verification import VerifyResult
+from artifactctl.domain.verification import Depth, VerifyResult
 from artifactctl.inventory.registering import register
 from artifactctl.inventory.statements import Statement
 from artifactctl.inventory.verifying import names_here, verify, verify_named
@@ -19,7 +19,7 @@ from tests.inventory.ground import ACTOR, HERE, NOON, Ground
 
 
 def check(ground: Ground, name: str, level: VerifyLevel = VerifyLevel.HEADERS) -> VerifyResult:
-    (result,) = verify(ground.host, ground.catalog, name, here=HERE, now=NOON, actor=ACTOR, level=level)
+    (result,) = verify(ground.host, ground.catalog, name, here=HERE, now=NOON, actor=ACTOR, depth=Depth(level=level))
     return result
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from artifactctl.api.formats import Codec
 from artifactctl.domain.artifacts import ArtifactKind, VerifyLevel
-from artifactctl.domain.verification import VerifyResult
+from artifactctl.domain.verification import Depth, VerifyResult
 from artifactctl.inventory.verifying import verify
 from tests.extract.shards import made
 from tests.inventory.ground import ACTOR, HERE, NOON, Ground
@@ -15,7 +15,8 @@ CODECS = pytest.mark.parametrize("codec", list(Codec), ids=[codec.value for code
 
 
 def check(ground: Ground, level: VerifyLevel = VerifyLevel.HEADERS) -> VerifyResult:
-    (result,) = verify(ground.host, ground.catalog, "scratch/hs", here=HERE, now=NOON, actor=ACTOR, level=level)
+    depth = Depth(level=level)
+    (result,) = verify(ground.host, ground.catalog, "scratch/hs", here=HERE, now=NOON, actor=ACTOR, depth=depth)
     return result
 
 

@@ -31,6 +31,10 @@ def forget(ground: Ground, name: str, *giving_up: str) -> tuple[str, ...]:
     return tuple(copy.name for copy in last)
 
 
+def _forget_quietly(ground: Ground) -> None:
+    forget(ground, "other", "dump")
+
+
 def named(ground: Ground, name: str, root: str) -> Wish:
     artifact = ground.known(name)
     return Wish(chosen=((artifact, next(r for r in artifact.replicas if r.root.name == root)),))
@@ -128,3 +132,30 @@ def test_a_root_that_is_added_again_brings_its_copies_back(pair: Ground) -> None
         writing.add_root(other)
 
     assert [step.name for step in prepare(pair.workplace, named(pair, "dump", "data")).steps] == ["dump"]
+
+
+def test_a_root_that_is_forgotten_between_the_look_at_its_copy_and_the_purge_stops_that(pair: Ground) -> None:
+    pair.apply(prepare(pair.workplace, named(pair, "dump", "data")))
+    pair.machine.points.after_call("contents", lambda: _forget_quietly(pair))
+
+    (purged,) = pair.purge().steps
+
+    assert purged.outcome is StepOutcome.REFUSED
+    assert [e.guard for e in purged.evidence if not e.permits_removal] == ["recoverable"]
+
+
+def test_once_a_purge_has_begun_the_root_of_the_other_copy_is_forgotten_only_by_name(pair: Ground) -> None:
+    pair.apply(prepare(pair.workplace, named(pair, "dump", "data")))
+    refused: list[LastCopies] = []
+
+    def race() -> None:
+        with pytest.raises(LastCopies) as last:
+            forget(pair, "other")
+        refused.append(last.value)
+
+    pair.machine.points.before_call("begin_purge", race)
+    (purged,) = pair.purge().steps
+
+    assert purged.outcome is StepOutcome.PURGED
+    assert len(refused) == 1
+    assert pair.known("dump").is_live

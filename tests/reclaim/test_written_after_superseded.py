@@ -132,3 +132,24 @@ def test_saying_so_again_covers_what_was_touched_until_then(superseded: Ground) 
     superseded.machine.clock.advance(DAY)
 
     assert superseded.plan("old").steps
+
+
+def test_digests_that_differ_say_that_it_was_written_to_and_no_more_that_it_may_be_a_link(superseded: Ground) -> None:
+    synchronise(superseded)
+    superseded.machine.clock.advance(DAY)
+    hash_all(superseded, "old", ok=False)
+
+    reason = why_not(superseded.plan("old"))
+
+    assert "`verify --level digests` of" in reason
+    assert "it was written to after it was recorded as superseded by new" in reason
+    assert "only a link" not in reason
+    assert "`artifactctl supersede old --by new`" in reason
+
+
+def test_a_failed_look_at_digests_of_something_else_since_says_nothing(superseded: Ground) -> None:
+    hash_all(superseded, "old", ok=False)
+    synchronise(superseded)
+    superseded.machine.clock.advance(DAY)
+
+    assert "touched at" in why_not(superseded.plan("old"))

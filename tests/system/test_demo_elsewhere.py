@@ -81,6 +81,28 @@ def test_interrupted_or_killed_it_leaves_nothing_on_the_other_machine(cli, alpha
     assert gone(alpha) == []
 
 
+def test_the_folder_of_a_story_that_was_killed_there_is_named_by_the_next_one(cli, alpha):
+    process = cli.start("demo", "--host", "alpha", "--dir", DATA)
+    for line in process.stdout:
+        if IN_THE_MIDDLE in line:
+            break
+    for each in alpha.running("far_side"):
+        each.kill()
+    process.communicate(timeout=60)
+    (left,) = there(alpha).glob("artifactctl-demo-*")
+
+    again = cli.start("demo", "--host", "alpha", "--dir", DATA)
+    said = again.stderr.readline().decode()
+    again.send_signal(signal.SIGINT)
+    again.communicate(timeout=60)
+
+    assert f"alpha:{DATA}/{left.name} is left of an earlier story" in said
+    deadline = time.monotonic() + 30
+    while alpha.running("far_side") and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert [folder.name for folder in there(alpha).glob("artifactctl-demo-*")] == [left.name]
+
+
 def test_what_somebody_mounted_into_the_folder_there_is_not_removed_with_it(cli, alpha):
     alpha.inside("mkdir", f"{DATA}/others")
     alpha.inside("sh", "-c", f"echo precious >{DATA}/others/file")

@@ -254,6 +254,20 @@ def test_expired_takes_only_what_is_past_its_grace(site: Site) -> None:
     assert site.states()[second] == "quarantined"
 
 
+def test_a_clock_set_ahead_ends_no_grace(site: Site) -> None:
+    name = site.superseded("old")
+    site.set_aside(name)
+    wrong = site.clock_set(timedelta(days=7, minutes=1))
+
+    kept = wrong("quarantine", "purge", "--expired", "--yes", "--json")
+    shown = wrong("quarantine", "purge", "--expired", "--dry-run")
+
+    assert kept.json()["steps"] == []
+    assert f"{name} stays: its grace is over by the clock" in kept.stderr
+    assert "Nothing is past its grace." in shown.stdout
+    assert site.quarantined() == [name]
+
+
 def test_with_a_clock_behind_the_catalog_nothing_expires(site: Site) -> None:
     name = site.superseded("old")
     site.set_aside(name)

@@ -19,11 +19,12 @@ from artifactctl.cli.main import program
 from artifactctl.cli.surroundings import Surroundings
 from artifactctl.domain.artifacts import Root
 from artifactctl.domain.observation import Observation
+from artifactctl.domain.uptime import Uptime
 from artifactctl.hosts.local import LocalHost
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.clients import from_table
 from tests.artifacts.hidden_states import safetensors_shards
-from tests.bench.clocks import FixedClock
+from tests.bench.clocks import NOON, FixedClock
 from tests.bench.other_machine import OtherMachine, other_machine
 from tests.bench.shared_volume import mounted_by_fuse
 from tests.bench.site import QUICK_POLICY, picture
@@ -38,14 +39,21 @@ SAID = ("--reason", "test", "--waive", "recoverable")
 
 
 class HostAtThatTime(LocalHost):
-    """This machine with the clock of a test: a purge waits until the machine's own clock has passed the time, too."""
+    """This machine with the clock of a test: a purge waits until the machine's own clock has passed the time, too.
 
-    def __init__(self, clock: FixedClock) -> None:
+    It has been up since noon of that day.
+    """
+
+    def __init__(self, clock: FixedClock, *, up_less: timedelta) -> None:
         super().__init__()
         self._clock = clock
+        self._up_less = up_less
 
     def observe_quarantined(self, root: Root, operation: str) -> Observation:
         return replace(super().observe_quarantined(root, operation), host_time=self._clock.now())
+
+    def uptime(self) -> Uptime:
+        return replace(super().uptime(), since_boot=self._clock.now() - NOON - self._up_less)
 
 
 @dataclass
@@ -58,13 +66,14 @@ class Lab:
     other: OtherMachine
     clock: FixedClock = field(default_factory=FixedClock)
     machine_clock: FixedClock | None = None
+    up_less: timedelta = timedelta(0)
     reach: Callable[[str], Host] | None = None
     patience_seconds: float | None = None
 
     def run(self, *words: str | Path) -> Result:
         surroundings = Surroundings(
             clock=self.clock,
-            make_host=lambda _: HostAtThatTime(self.clock if self.machine_clock is None else self.machine_clock),
+            make_host=lambda _: HostAtThatTime(self.machine_clock or self.clock, up_less=self.up_less),
             other_host=self.reach,
             other_host_seconds=self.patience_seconds,
             environment={"HOME": str(self.folder), "XDG_CONFIG_HOME": str(self.folder / "config")},
@@ -245,6 +254,32 @@ def test_it_is_set_aside_and_purged_when_all_are_clear_a_day_later(lab: Lab) -> 
     assert not list((lab.here / "data" / ".artifactctl" / "quarantine").glob("*/content*"))
 
 
+def test_clocks_that_were_set_ahead_end_no_wait(lab: Lab) -> None:
+    lab.sole_clients()
+    lab.set_aside()
+    lab.clock.advance(timedelta(minutes=30))
+    lab.up_less = A_DAY
+    lab.clock.advance(A_DAY)  # both clocks say a day; the machine was up for half an hour of it
+
+    early = evidence_of(lab.purge())
+
+    assert (early["verdict"], early["facts"]) == ("unknown", [["purge", "too early by the machine's uptime"]])
+    assert "does not prove the last 23 h 30 min" in early["reason"]
+    lab.up_less = timedelta(0)
+    assert lab.purge()["outcome"] == "purged"
+
+
+def test_a_statement_made_by_a_clock_that_was_behind_is_waited_for_all_the_same(lab: Lab) -> None:
+    lab.sole_clients()
+    lab.set_aside()
+    lab.clock.advance(A_DAY)
+    lab.stated("--lease")
+    lab.up_less = A_DAY
+    lab.clock.advance(A_DAY)
+
+    assert evidence_of(lab.purge())["facts"] == [["purge", "too early by the machine's uptime"]]
+
+
 def test_a_machine_that_disappears_during_the_grace_keeps_it_in_quarantine(lab: Lab) -> None:
     lab.sole_clients()
     lab.set_aside()
@@ -302,6 +337,26 @@ def test_a_successor_counts_as_proof_only_when_nobody_writes_to_it_on_the_other_
         assert lab.run("reclaim", "vol/older", "--dry-run", "--json").exit_code == 4
     (step,) = lab.done("reclaim", "vol/older", "--dry-run")["steps"]
     assert evidence_of(step)["verdict"] == "attested"
+
+
+def test_nothing_is_archived_while_somebody_writes_to_it_on_the_other_machine_or_could(lab: Lab) -> None:
+    store = lab.folder / "store"
+    store.mkdir()
+    lab.done("root", "add", store, "--name", "store")
+    lab.sole_clients()
+
+    with lab.other.holding("writable_descriptor", lab.there / "data" / "old" / "shard-1"):
+        writing = lab.run("archive", NAME, "--to", "store")
+    lab.other.crash()
+    silent = lab.run("archive", NAME, "--to", "store")
+
+    assert (writing.exit_code, silent.exit_code) == (4, 4)
+    assert "may be changing: on gpu2: process" in writing.stderr
+    assert "cannot tell whether somebody on gpu2 is writing to it" in silent.stderr
+    assert not (store / "old").exists()
+    lab.stated("--sole-clients", HERE)
+    lab.done("archive", NAME, "--to", "store")
+    assert (store / "old" / "shard-1").exists()
 
 
 def test_what_was_stated_can_be_taken_back_and_then_only_a_restore_is_left(lab: Lab) -> None:

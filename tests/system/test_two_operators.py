@@ -12,7 +12,7 @@ from tests.bench.machines import DATA, Machine
 from tests.bench.volumes import FilesystemKind
 from tests.bench.warm_command_line import WarmCommandLine, fork_server
 from tests.hosts.act_ground import picture
-from tests.system.rented import WAIVED, made_known, must, outcome_of, paused_there, registered, there
+from tests.system.rented import WAIVED, made_known, must, outcome_of, paused_there, registered, ssh_home_of, there
 
 pytestmark = pytest.mark.system
 
@@ -160,3 +160,26 @@ def test_a_clone_with_the_same_machine_id_is_not_the_machine_that_others_reach(t
 
     assert refused.code != 0, refused
     assert team.states() == {"hs": "live"}
+
+
+def test_a_machine_that_opened_the_catalog_before_it_was_added_over_ssh_stays_one(
+    machines, volumes, postgres, database, typed_on, warm_cli
+):
+    alpha = machines("alpha", volume=volumes(FilesystemKind.EXT4))
+    laptop = replace(warm_cli, extra_environment={"ARTIFACTCTL_CATALOG": postgres.url(database)})
+    local = typed_on(alpha)
+    must(local, "root", "add", DATA, "--name", "data")
+    ssh_home_of(laptop).can_enter(alpha)
+    ssh_home_of(laptop).knows(alpha)
+
+    renamed = laptop("host", "add", "gpu1", alpha.address())
+    must(laptop, "host", "add", "alpha", alpha.address())
+    hs = registered(laptop, alpha, "hs")
+    known = must(laptop, "host", "ls", "--json").json()["hosts"]
+
+    assert renamed.code == 4
+    assert "known as alpha already" in renamed.stderr
+    assert f"artifactctl host add alpha {alpha.address()}" in renamed.stderr
+    assert [each["name"] for each in known if each["machine_id"] == alpha.machine_id] == ["alpha"]
+    assert must(laptop, "verify", hs, "--level", "members", "--json").json()["results"][0]["name"] == hs
+    assert must(local, "verify", hs, "--level", "members", "--json").json()["results"][0]["name"] == hs

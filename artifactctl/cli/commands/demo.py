@@ -56,6 +56,8 @@ def _tell(wiring: Wiring, place: str | None, on: str) -> None:
     is_rich = wiring.output.is_rich(sys.stdout)
     environment = wiring.surroundings.environment
     with stops_once(), staged_on(known, place, environment=environment) if known else staged(place) as stage:
+        for folder in stage.left_before:
+            wiring.output.warning(f"{folder} is left of an earlier story that was killed; nobody uses it, remove it")
         teller = Storyteller(
             write=click.echo,
             emphasise=lambda text: click.style(text, bold=True) if is_rich else text,

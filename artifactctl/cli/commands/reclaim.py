@@ -21,12 +21,17 @@ def reclaim(wiring: Wiring, wanted: ReclaimChoices, out: bytes | None, *, dry_ru
 
     Without names it takes what the policy offers: where none is configured, what is superseded by a verified successor
     and what can be built again. --policy puts other rules in its place; configured protects and limits hold all the
-    same. A quarantine can be restored at any time and frees nothing until it is purged.
+    same. A quarantine can be restored at any time and frees nothing until it is purged. The URL of a finished copy in
+    an object store names that copy: with --purge-now it is removed there, while another verified one is left.
     """
     from artifactctl.cli import reclaim_session
+    from artifactctl.cli.reclaiming_stored import names_store, reclaim_stored
 
     if wanted.need is not None and wanted.for_plan is not None:
         raise UsageError("--need and --for both say how much is needed", remedy="give one of them")
+    if names_store(wanted.names):
+        reclaim_stored(wiring, wanted, out=out, dry_run=dry_run)
+        return
     need = wanted.need
     with reclaim_session.open_session(wiring, wanted) as session:
         if wanted.for_plan is not None:

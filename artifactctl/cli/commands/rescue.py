@@ -87,6 +87,7 @@ def _knowledge(wiring: Wiring, host: "Host", path: bytes) -> "Knowledge":
                 now=wiring.now(),
                 policy=policy_if_readable(wiring),
                 clock_trusted=not catalog.clock_is_behind,
+                uptime=host.uptime(),
             )
     except ArtifactctlError as failure:
         wiring.output.warning(f"the catalog is left out: {failure.message}")

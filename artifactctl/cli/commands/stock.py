@@ -2,12 +2,13 @@
 
 import click
 
-from artifactctl.cli.options import ARTIFACT, DURATION, NAME, PLACE, TOKENS
+from artifactctl.cli.options import ARTIFACT, DURATION, NAME, PATH, PLACE, TOKENS
 from artifactctl.cli.shared_options import Command, always, unless_dry_run
 from artifactctl.cli.which_machine import Incomplete, hosts_option, spot_of
 from artifactctl.cli.wiring import Wiring, pass_wiring
 from artifactctl.domain.artifacts import ArtifactKind, VerifyLevel
 from artifactctl.domain.errors import ExitCode, UsageError
+from artifactctl.domain.verification import Depth
 
 
 @click.command("scan", cls=Command, changes=unless_dry_run)
@@ -103,24 +104,54 @@ def register(
     show_default=True,
     help="How deep to look; digests reads every byte.",
 )
+@click.option("--values", is_flag=True, help="Read hidden states whole: one that is NaN or infinite is a fault.")
+@click.option(
+    "--redo-list",
+    type=PATH,
+    metavar="FILE",
+    help="Write what of a dump is missing, torn, short or not finite to this file, as lines of JSON; means --values.",
+)
 @pass_wiring
-def verify(wiring: Wiring, names: tuple[str, ...], level: str, hosts: tuple[str, ...], *, everything: bool) -> None:
+def verify(
+    wiring: Wiring,
+    names: tuple[str, ...],
+    level: str,
+    hosts: tuple[str, ...],
+    redo_list: bytes | None,
+    *,
+    everything: bool,
+    values: bool,
+) -> None:
     """Check that every member is there, whole, and what was declared; exits 3 when not.
 
     A name means every copy of it, wherever it lies; a path the copies on its machine.
     """
+    from artifactctl.cli.saving import save_stream
     from artifactctl.cli.verifying import verify_each
+    from artifactctl.report.redo_list import redo_lines
     from artifactctl.report.verification import verify_document, verify_payload
 
     if bool(names) == everything:
         raise UsageError("say what to verify", remedy="name artifacts, or give --all; not both")
+    reads_values = values or redo_list is not None
+    if reads_values and level == VerifyLevel.MEMBERS.value:
+        raise UsageError("the level members reads no file", remedy="--level headers reads values with --values")
     answered = Incomplete(wiring)
     with wiring.output.progress(None, "bytes", "reading") as advance:
-        results = verify_each(wiring, names, answered, hosts=hosts, level=VerifyLevel(level), advance=advance)
+        results = verify_each(
+            wiring,
+            names,
+            answered,
+            hosts=hosts,
+            depth=Depth(level=VerifyLevel(level), reads_values=reads_values),
+            advance=advance,
+        )
     wiring.output.answer(
         "verify",
         payload=lambda: {**verify_payload(results), **answered.payload},
         text=lambda: verify_document(results),
     )
+    if redo_list is not None:
+        save_stream(redo_list, redo_lines(results))
     sound = all(result.ok for result in results) and not answered.missing
     raise SystemExit(int(ExitCode.DONE if sound else ExitCode.CHECK_FAILED))

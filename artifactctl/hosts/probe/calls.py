@@ -49,6 +49,7 @@ def _act(place: str, takes: str = LOCKED, hooks: Tuple[str, ...] = ()) -> Call:
 CALLS: Dict[str, Call] = {
     "identify": _prompt("machine:identify"),
     "now": _prompt("machine:now_ns"),
+    "uptime": _prompt("machine:uptime"),
     "usage": _prompt("volumes:usage"),
     "mounts": _prompt("volumes:mounted_volumes"),
     "settle": Call("volumes:settle"),

@@ -151,7 +151,18 @@ def observe_path(
         _observe(seen, _Place(parent, name, location, mount), TreeSummary(location, also_known_as, excuse))
     finally:
         os.close(parent)
+    if seen["tree"] is not None:
+        seen["tree"]["placed_ns"] = _placed_ns(root, relative)
     return seen
+
+
+def _placed_ns(root: bytes, relative: bytes) -> int:
+    """Return the newest ctime of the target and the folders up to the root, which a rename to there changes."""
+    parts = relative.split(b"/")
+    try:
+        return max(os.lstat(mounts.join(root, b"/".join(parts[: n + 1]))).st_ctime_ns for n in range(len(parts)))
+    except FileNotFoundError:  # it was moved a moment ago
+        return time.time_ns()
 
 
 def _empty(root: bytes, relative: bytes, top: int) -> Wire:

@@ -4,8 +4,9 @@ import pytest
 
 from artifactctl.domain.errors import UsageError
 from extract.merging.conversations import Conversation, UnreadableRecord
+from extract.merging.last_answers import SpansUnclear
 from extract.merging.masking import mask_of
-from extract.merging.templates import ChatTemplate, SpansUnclear
+from extract.merging.templates import ChatTemplate
 from tests.extract.conftest import CHAT_ML
 
 TALK = Conversation(

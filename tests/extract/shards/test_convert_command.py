@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 from artifactctl.api import Session, open_session
 from artifactctl.domain.artifacts import ArtifactKind, LineageRole, ReplicaState, VerifyLevel
 from artifactctl.domain.errors import ArtifactctlError, Refused, UsageError
+from artifactctl.domain.verification import Depth
 from artifactctl.inventory.verifying import verify
 from extract.cli import extract
 from extract.shards.converting import Conversion, Stopped
@@ -19,6 +20,8 @@ from extract.shards.packing import PackedDump
 from tests.artifacts import hidden_states
 from tests.extract.shards import made
 from tests.inventory.ground import ACTOR, HERE, NOON, Ground, ground_at
+
+DIGESTS = Depth(level=VerifyLevel.DIGESTS)
 
 
 @pytest.fixture
@@ -51,7 +54,13 @@ def test_a_specforge_dump_becomes_packed_shards_that_verify(ground: Ground, code
 
     done = convert("scratch/theirs", "--to", "packed", "--codec", codec, "--out", out, "--json")
     (checked,) = verify(
-        ground.host, ground.catalog, "scratch/packed", here=HERE, now=NOON, actor=ACTOR, level=VerifyLevel.DIGESTS
+        ground.host,
+        ground.catalog,
+        "scratch/packed",
+        here=HERE,
+        now=NOON,
+        actor=ACTOR,
+        depth=DIGESTS,
     )
 
     assert done.exit_code == 0, done.output

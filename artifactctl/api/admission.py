@@ -1,0 +1,136 @@
+"""Whether an extraction may begin, and go on: the planner's answer, the room that is there, what could be given up."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from artifactctl.capacity.calibration import FinishedRun
+from artifactctl.capacity.fit import Fit
+from artifactctl.capacity.plans import ExtractionRequest, plan_extraction
+from artifactctl.capacity.presets import ModelShape, model_shape_from_config
+from artifactctl.capacity.recipes import ExtractionRecipe, FileLayout
+from artifactctl.capacity.verdict import CapacityPlan
+from artifactctl.domain.artifacts import Reservation
+
+if TYPE_CHECKING:
+    from artifactctl.catalog import Catalog
+    from artifactctl.hosts.protocol import Host
+    from artifactctl.inventory.places import Here
+    from artifactctl.policy.ruleset import Policy
+
+__all__ = [
+    "Admission",
+    "CapacityPlan",
+    "ExtractionRecipe",
+    "ExtractionRequest",
+    "FileLayout",
+    "FinishedRun",
+    "Fit",
+    "ModelShape",
+    "Room",
+    "model_shape_from_config",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """What a volume has left. `free_bytes`: until writes fail, quotas and thin pools counted, promises not.
+
+    `headroom_bytes` leaves alone what others were promised and the volume's reserve; negative when those are short.
+    """
+
+    free_bytes: int
+    headroom_bytes: int
+    reserve_bytes: int
+    limited_by: str
+    mount: str
+
+
+class Admission:
+    """Asks for one place on this machine."""
+
+    def __init__(
+        self,
+        catalog: "Catalog",
+        host: "Host",
+        place: bytes,
+        *,
+        here: "Here",
+        policy: "Callable[[], Policy]",
+        clock: Callable[[], datetime],
+        plans_folder: Path,
+    ) -> None:
+        self._catalog = catalog
+        self._host = host
+        self._place = place
+        self._here = here
+        self._policy = policy
+        self._clock = clock
+        self._plans_folder = plans_folder
+
+    def plan(
+        self, request: ExtractionRequest, *, measured: FinishedRun | None = None, own: Reservation | None = None
+    ) -> CapacityPlan:
+        """Return the plan of an extraction that starts, or goes on, now.
+
+        `measured` is what a probe found, instead of finished runs; `own` is a promise that is not somebody else's.
+        """
+        from artifactctl.inventory.planning_capacity import PlanningWorld
+
+        usage = self._host.usage(self._place)
+        with self._catalog.reading() as reading:
+            world = PlanningWorld(here=self._here, now=self._clock(), policy=self._policy(), reading=reading)
+            return plan_extraction(
+                request,
+                headroom=world.headroom(usage, own_reservation_id="" if own is None else own.reservation_id),
+                now=world.now,
+                runs=world.runs() if measured is None else (measured,),
+                candidates=world.candidates(self._host, usage),
+            )
+
+    def room(self, *, own: Reservation | None = None) -> Room:
+        """Return what is left now."""
+        from artifactctl.capacity.headroom import measure_headroom
+
+        usage, now = self._host.usage(self._place), self._clock()
+        with self._catalog.reading() as reading:
+            promised = reading.reservations(now, filesystem_uuid=usage.filesystem_uuid)
+        headroom = measure_headroom(
+            usage, now=now, reservations=promised, own_reservation_id="" if own is None else own.reservation_id
+        )
+        headroom_bytes, limited_by = headroom.binding(peak_bytes=1, files=1)
+        return Room(
+            free_bytes=headroom.bytes_until_full(peak_bytes=1, files=1),
+            headroom_bytes=headroom_bytes,
+            reserve_bytes=headroom.reserve_bytes,
+            limited_by=limited_by,
+            mount=os.fsdecode(usage.mount),
+        )
+
+    def promises_for(self, purpose: str) -> tuple[Reservation, ...]:
+        """Return what was promised for a purpose before and is still in force, oldest first."""
+        with self._catalog.reading() as reading:
+            found = [each for each in reading.reservations(self._clock()) if each.purpose == purpose]
+        return tuple(sorted(found, key=lambda each: (each.made_at, each.reservation_id)))
+
+    def ends(self, plan: CapacityPlan) -> datetime:
+        """Return until when a promise for the plan holds: some time after its planned end."""
+        from artifactctl.inventory.reserving import expiry_of
+
+        return expiry_of(plan)
+
+    def save(self, plan: CapacityPlan, *, name: str) -> Path:
+        """Keep a plan among the tool's own files, for `reclaim --for`; return where."""
+        from artifactctl.catalog.publishing import partial_file, publish_over
+        from artifactctl.report.capacity_plan import capacity_plan_payload
+        from artifactctl.report.json_values import dump
+
+        self._plans_folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file = self._plans_folder / f"{name.replace('/', '-')}.json"
+        with partial_file(file) as partial:
+            partial.write_text(dump("capacity-plan", capacity_plan_payload(plan)), encoding="utf-8")
+            publish_over(partial, file)
+        return file
