@@ -10,7 +10,7 @@ import pytest
 from artifactctl.catalog import Catalog, Writing
 from artifactctl.domain.artifacts import Artifact, ArtifactKind, LineageRole, ReplicaState, RunState, VerifyLevel
 from artifactctl.policy.facts import ChildFacts, Facts
-from artifactctl.policy.scope import Wanted
+from artifactctl.policy.scope import Needed, Wanted
 from tests.builders import NOON
 
 EVERYTHING = (Wanted(),)
@@ -303,3 +303,37 @@ def test_facts_of_a_part_are_the_same_as_facts_of_everything(place: Place, write
         verify(writing, draft)
 
     assert seen((Wanted(kinds=(ArtifactKind.HIDDEN_STATES,)),)) == {"states": seen()["states"]}
+
+
+def test_of_children_alike_but_for_their_names_the_first_in_byte_order_is_read(
+    place: Place, write: Write, seen: Any
+) -> None:
+    parent = place("states")
+    children = [place(name, kind=ArtifactKind.CHECKPOINT) for name in ("a", "B", "c")]
+    with write() as writing:
+        for child in children:
+            writing.add_lineage(child.artifact_id, parent.artifact_id, LineageRole.TRAINED_ON)
+
+    assert [child.name for child in seen()["states"].children] == ["B"]
+
+
+def test_a_fact_is_read_of_those_alone_of_which_it_is_asked(place: Place, write: Write, seen: Any) -> None:
+    corpus, states, draft = place("corpus"), place("states"), place("draft", kind=ArtifactKind.CHECKPOINT)
+    with write() as writing:
+        for made in (states, draft):
+            writing.add_lineage(made.artifact_id, corpus.artifact_id, LineageRole.TRAINED_ON)
+            writing.add_measurement(made.artifact_id, "x", 1.0)
+            writing.add_measurement(made.artifact_id, "y", 1.0)
+    of_states = (Wanted(kinds=(ArtifactKind.HIDDEN_STATES,), has_inputs=True), Wanted(names=("nobody",)))
+    needed = Needed(metrics=of_states, metric_names=frozenset({"x"}), children=(), paths=False)
+
+    found = seen(needed=needed)
+    also = seen((), also=[draft.artifact_id], needed=needed)
+
+    assert {name: facts.metrics for name, facts in found.items()} == {
+        "corpus": (),
+        "states": (("x", 1.0),),
+        "draft": (),
+    }
+    assert also["draft"].metrics == (("x", 1.0),)
+    assert [facts.children or facts.path for facts in found.values()] == ["", "", ""]
