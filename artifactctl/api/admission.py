@@ -110,11 +110,11 @@ class Admission:
             mount=os.fsdecode(usage.mount),
         )
 
-    def promise_for(self, purpose: str) -> Reservation | None:
-        """Return what was promised for a purpose before and is still in force."""
+    def promises_for(self, purpose: str) -> tuple[Reservation, ...]:
+        """Return what was promised for a purpose before and is still in force, oldest first."""
         with self._catalog.reading() as reading:
             found = [each for each in reading.reservations(self._clock()) if each.purpose == purpose]
-        return found[0] if found else None
+        return tuple(sorted(found, key=lambda each: (each.made_at, each.reservation_id)))
 
     def ends(self, plan: CapacityPlan) -> datetime:
         """Return until when a promise for the plan holds: some time after its planned end."""

@@ -1,8 +1,9 @@
 """`artifactctl extract run`."""
 
+import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -102,7 +103,7 @@ def run_command(corpus: str, model: Path, engine: str, out: Path, **options: Any
         dtype=options["dtype"],
         batch_tokens=options["batch_tokens"],
     )
-    with session() as opened, _stop_request() as should_stop:
+    with session() as opened, stop_request() as should_stop:
         source_of(opened, corpus)  # a wrong name is told before a model is loaded
         opened.require_place(out)
         telling = Telling(lambda: opened.now, options["log"])
@@ -117,7 +118,7 @@ def run_command(corpus: str, model: Path, engine: str, out: Path, **options: Any
     raise SystemExit(int(ExitCode.PARTLY_DONE if extracted.rejected else ExitCode.DONE))
 
 
-class _StopRequest:
+class StopRequest:
     """Whether SIGINT or SIGTERM has arrived; the record in hand is finished first."""
 
     def __init__(self) -> None:
@@ -127,12 +128,17 @@ class _StopRequest:
         return self._seen
 
     def note_signal(self, _number: int, _frame: FrameType | None) -> None:
+        """Remember the signal, and say so once; what is not finished by then is done again by the next run."""
+        if not self._seen:
+            with suppress(OSError):  # the terminal may be what went away
+                os.write(2, b"stopping after the record in hand\n")
         self._seen = True
 
 
 @contextmanager
-def _stop_request() -> Iterator[_StopRequest]:
-    request = _StopRequest()
+def stop_request() -> Iterator[StopRequest]:
+    """Turn SIGINT and SIGTERM into a request that the work polls; the former handlers come back afterwards."""
+    request = StopRequest()
     former = {number: signal.signal(number, request.note_signal) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield request

@@ -1,6 +1,7 @@
 """A model loaded with transformers, and where in it the hidden states pass by."""
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ def load(model: Path, *, device: str, dtype: str) -> LoadedModel:
     "auto" is the first GPU there is, else the CPU; and on a GPU the model's own element type, on a CPU float32, in
     which a CPU computes fastest.
     """
+    os.environ.setdefault("TQDM_DISABLE", "1")  # its progress bars are in nobody's hands, and stderr is for ours
     torch = need("torch", purpose="computing hidden states")
     transformers = need("transformers", purpose="computing hidden states")
     transformers.utils.logging.disable_progress_bar()

@@ -1,7 +1,7 @@
 """The first records of a worker, computed before anything is promised or written: what a token costs here."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from artifactctl.api.admission import ExtractionRecipe, FinishedRun
@@ -38,10 +38,18 @@ class Probe:
         return self.measured.tokens / self.measured.seconds
 
 
-def probe(engine: Engine, corpus: Corpus, part: RecordRange, plan: ShardPlan, recipe: ExtractionRecipe) -> Probe:
-    """Compute the first records of a range, and measure tokens a second and bytes a token."""
+def probe(
+    engine: Engine,
+    corpus: Corpus,
+    part: RecordRange,
+    plan: ShardPlan,
+    recipe: ExtractionRecipe,
+    *,
+    should_stop: Callable[[], bool],
+) -> Probe:
+    """Compute the first records of a range, and measure tokens a second and bytes a token; fewer when asked to stop."""
     begun = time.monotonic()
-    outcomes = {each.index: each for each in engine.compute(_first_records(corpus, part, plan, engine))}
+    outcomes = {each.index: each for each in engine.compute(_first_records(corpus, part, plan, engine, should_stop))}
     seconds = max(time.monotonic() - begun, 1e-6)
     written = list(_whole(outcomes, corpus, plan))
     tokens = sum(record.tokens for record in written)
@@ -54,12 +62,14 @@ def probe(engine: Engine, corpus: Corpus, part: RecordRange, plan: ShardPlan, re
     return Probe(outcomes=outcomes, measured=measured, codec_ratio=stored_bytes / (tokens * plan.form.row_bytes))
 
 
-def _first_records(corpus: Corpus, part: RecordRange, plan: ShardPlan, engine: Engine) -> Iterator[CorpusRecord]:
+def _first_records(
+    corpus: Corpus, part: RecordRange, plan: ShardPlan, engine: Engine, should_stop: Callable[[], bool]
+) -> Iterator[CorpusRecord]:
     room_bytes = MOST_BYTES
     for index in range(part.first, min(part.past, part.first + RECORDS)):
         record = corpus.record(index)
         room_bytes -= record.tokens * plan.form.row_bytes
-        if room_bytes < 0 and index > part.first:
+        if should_stop() or (room_bytes < 0 and index > part.first):
             return
         try:
             require_computable(record, engine.facts)

@@ -8,6 +8,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from artifactctl.api.admission import Admission, CapacityPlan, ExtractionRecipe,
 from artifactctl.api.admission import Room as VolumeRoom
 from artifactctl.api.wording import format_bytes, format_duration
 from artifactctl.domain.artifacts import Reservation
-from artifactctl.domain.errors import Refused
+from artifactctl.domain.errors import Refused, UsageError
 from extract.running.outcomes import Extraction, Stopped
 from extract.running.probe import Probe
 from extract.running.telling import Telling
@@ -69,7 +70,7 @@ class Keeper:
 
     def admit(self, demand: Demand, probe: Probe) -> CapacityPlan:
         """Return the plan for what is left, its bytes promised; Refused, with what to reclaim, when it does not fit."""
-        self._promise = self._admission.promise_for(self._purpose)
+        self._promise = next(iter(self._admission.promises_for(self._purpose)), None)
         plan = self._plan(demand, probe)
         if (
             self._promise is not None
@@ -81,13 +82,16 @@ class Keeper:
                 f"{format_bytes(max(0, plan.headroom_bytes))} may be used ({plan.limited_by})",
                 remedy=self._what_to_reclaim(plan),
             )
-        self._promise = self._session.reserve(
+        mine = self._session.reserve(
             self._spot,
             reserved_bytes=plan.peak_bytes,
             files=plan.files,
             purpose=self._purpose,
             until=self._admission.ends(plan),
         )
+        self._promise = self._admission.promises_for(self._purpose)[0]
+        if self._promise.reservation_id != mine.reservation_id:  # another worker began at the same moment
+            self._session.release(mine)
         return plan
 
     def before_shard(self, name: str, demand: Demand, probe: Probe, *, room_bytes: int) -> None:
@@ -119,9 +123,9 @@ class Keeper:
 
     def release(self) -> None:
         """Give back what is left of the promise; another worker may have done so before."""
-        promise = self._admission.promise_for(self._purpose)
-        if promise is not None:
-            self._session.release(promise)
+        for promise in self._admission.promises_for(self._purpose):
+            with suppress(UsageError, Refused):  # given back meanwhile
+                self._session.release(promise)
 
     def _fits(self, room: VolumeRoom, room_bytes: int) -> bool:
         low = self._wanted.pause_below_bytes
@@ -162,7 +166,9 @@ class Keeper:
             names = ", ".join(offer.name for offer in plan.reclaim)
             later = plan.fits_from
             wait = later is not None and later > plan.made_at
-            when = f", free in {format_duration(later - plan.made_at)}" if later is not None and wait else ""
+            when = (
+                f"; free in {format_duration(later - plan.made_at)}, with --purge-now at once" if later and wait else ""
+            )
             return f"artifactctl reclaim --for {saved}    ({names}{when})"
         if plan.verdict is Fit.FITS:
             return f"artifactctl reclaim --need {-(-plan.peak_bytes // 2**20)}MiB, or wait until others are done"

@@ -102,7 +102,11 @@ class _Worker:
     def _admitted(self, left: Sequence[RecordRange]) -> Probe:
         """Measure, ask the planner, have the room promised."""
         self._telling.note("probing", records_from=left[0].first)
-        first = probe(self._engine, self._corpus, left[0], self._place.plan, self._recipe)
+        first = probe(
+            self._engine, self._corpus, left[0], self._place.plan, self._recipe, should_stop=self._should_stop
+        )
+        if self._should_stop():
+            raise Stopped("stopped before the first shard", remedy="the same command begins again, or goes on")
         plan = self._keeper.admit(self._demand(left), first)
         self._planned_bytes = plan.demand_bytes
         self._progress.planned, self._progress.codec_ratio = plan.duration, first.codec_ratio

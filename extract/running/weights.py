@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 from artifactctl.domain.errors import UsageError
+from extract.publishing import listed_names
 
 _SAMPLE_BYTES = 2**20
 _SUFFIXES = (".safetensors", ".bin", ".gguf", ".pt", ".pth")
@@ -17,7 +18,7 @@ def weights_revision(model: Path) -> str:
     Hashing a model of half a terabyte would take longer than the probe of a run. Another quantisation, finetune or
     conversion differs in headers or ends; a deliberate change in the middle of a file would not be seen.
     """
-    files = [model] if model.is_file() else sorted(each for each in model.iterdir() if each.suffix in _SUFFIXES)
+    files = [model] if model.is_file() else [model / name for name in listed_names(model) if name.endswith(_SUFFIXES)]
     if not files:
         raise UsageError(f"{model} holds no weights", remedy="give a model's folder, or a GGUF file")
     digest = hashlib.sha256()
