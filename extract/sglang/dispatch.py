@@ -91,7 +91,8 @@ class Dispatch:
             self._under_way[self._pool.submit(server.ask, request, task.record.token_ids)] = asked
 
     def _drawn(self, records: Iterator[CorpusRecord]) -> Task | None:
-        if not any(server.asked < server.at_once for server in self._servers if not server.is_gone):
+        alive = [server for server in self._servers if not server.is_gone]
+        if alive and all(server.asked >= server.at_once for server in alive):
             return None
         record = next(records, None)
         return None if record is None else Task(record=record)

@@ -1,6 +1,7 @@
 """Takes records out of the spool, in the process that writes shards. `spool` says what a record looks like."""
 
 import json
+import mmap
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -18,17 +19,18 @@ _PREAMBLE_BYTES = len(MAGIC) + 8
 def take(spool: Spool, request: str) -> tuple[Received, ElementType]:
     """Return the states of a request and remove them; AttemptFailed where there are none.
 
-    Called after the server has answered the request: by then its states are there, or will not come.
+    Called after the server has answered the request: by then its states are there, or will not come. They stay where
+    they are in memory, without a name, until the last array of them is gone.
     """
     try:
         with open(spool.path(request, STATES), "rb") as file:
-            content = memoryview(bytearray(os.fstat(file.fileno()).st_size))
-            read = file.readinto(content)
+            empty = not os.fstat(file.fileno()).st_size
+            content = memoryview(b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except FileNotFoundError:
         raise AttemptFailed(_why_missing(spool, request), again=True) from None
     finally:
         spool.remove(request)
-    return parse(content[:read], request)
+    return parse(content, request)
 
 
 def parse(content: memoryview, request: str) -> tuple[Received, ElementType]:

@@ -1,6 +1,7 @@
 """One server with its spool: how much it may be asked for at a time, and one attempt at one record."""
 
 import time
+from collections import deque
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _RECORD_OVERHEAD_BYTES = 4096
 _PAUSE_SECONDS = 1.0
+_MOST_FORGOTTEN = 256
 
 Collect = Callable[[], tuple[Received, ElementType]]
 
@@ -42,6 +44,7 @@ class Server:
     element: ElementType = ElementType.BF16
     asked: int = 0
     asked_bytes: int = 0
+    forgotten: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_FORGOTTEN))
     silent_since: float | None = None
     next_try: float = 0.0
 
@@ -71,7 +74,10 @@ class Server:
         self.next_try = now + _PAUSE_SECONDS
 
     def take_on(self, size_bytes: int) -> None:
-        """Count a record that it is asked for."""
+        """Count a record that it is asked for; what came too late for others gives its room back before."""
+        if self.spool is not None:
+            for request in self.forgotten:
+                self.spool.remove(request)
         self.asked, self.asked_bytes = self.asked + 1, self.asked_bytes + size_bytes
 
     def let_go(self, size_bytes: int) -> None:
@@ -124,9 +130,10 @@ class Server:
         return lambda: (states_of(meta, self.captured), ElementType.BF16)
 
     def forget(self, request: str) -> None:
-        """Remove what may have come of an attempt that failed."""
+        """Remove what came of an attempt that failed, now and when it comes later: the server may still be at it."""
         if self.spool is not None:
             self.spool.remove(request)
+            self.forgotten.append(request)
 
     def close(self) -> None:
         """Break off what is under way and let the spool go."""

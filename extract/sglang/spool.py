@@ -7,7 +7,7 @@ A record is one file, `REQUEST.states`:
     then             the header, JSON, padded with spaces so that what follows is aligned
                      token ids, little-endian int32 [L]
                      the states one after the other, each [L, H] in the element type that the header names
-    last 16 bytes    BLAKE2b of everything before
+    last 32 bytes    SHA-256 of everything before
 
 A refusal is a file `REQUEST.refused` with the reason as JSON. Standard library only: the server imports this.
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 MAGIC = b"ACTLHID1"
-DIGEST_BYTES = 16
+DIGEST_BYTES = 32
 STATES, REFUSED = ".states", ".refused"
 PARTIAL, REFUSING = ".partial", ".refusing"
 OURS = re.compile(r"artifactctl-[A-Za-z0-9_-]{1,120}")
@@ -51,9 +51,9 @@ def preamble(header: Mapping[str, Any]) -> bytes:
     return MAGIC + len(content).to_bytes(8, "little") + content
 
 
-def checksum() -> "hashlib.blake2b":
+def checksum() -> "hashlib._Hash":
     """Return the digest of a record's bytes, nothing added yet."""
-    return hashlib.blake2b(digest_size=DIGEST_BYTES)
+    return hashlib.sha256()
 
 
 class SpoolFile:

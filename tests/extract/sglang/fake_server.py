@@ -6,7 +6,6 @@ of errors have the form that a real one sent for the same requests.
 
 import json
 import threading
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -64,6 +63,7 @@ class FakeServer:
         self._turn = threading.Lock()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._http.daemon_threads = True
+        self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,))
         self._thread.start()
         return self
@@ -72,7 +72,8 @@ class FakeServer:
         self.stop()
 
     def stop(self) -> None:
-        """Stop listening; what is under way is answered."""
+        """Stop listening; what is slow is not waited for."""
+        self._stopping.set()
         self._http.shutdown()
         self._thread.join()
         self._http.server_close()
@@ -81,6 +82,10 @@ class FakeServer:
     def url(self) -> str:
         """Where it is."""
         return f"http://127.0.0.1:{self._http.server_address[1]}"
+
+    def is_stopped_within(self, seconds: float) -> bool:
+        """Wait as long as a slow answer takes; whether the server is stopped meanwhile."""
+        return self._stopping.wait(seconds)
 
     def server_info(self) -> dict[str, Any]:
         """Return what it says of itself."""
@@ -94,6 +99,12 @@ class FakeServer:
             number = len(self.served)
             self.served.append(request["rid"])
         return self.faults(request, number) or NOTHING
+
+    def body_of(self, request: Mapping[str, Any], fault: Fault) -> bytes:
+        """Return the body of the answer to a request."""
+        if fault.body is not None or fault.status != 200:
+            return fault.body or b""
+        return json.dumps(self.generate(request, fault)).encode()
 
     def generate(self, request: Mapping[str, Any], fault: Fault) -> dict[str, Any]:
         """Run one prompt as its scheduler would: one pass at a time, the hook within it."""
@@ -139,11 +150,8 @@ def _handler(server: FakeServer) -> type[BaseHTTPRequestHandler]:
                 threading.Thread(target=server.stop).start()
                 self.close_connection = True
                 return
-            time.sleep(fault.slow_seconds)
-            if fault.body is not None or fault.status != 200:
-                self._answer(fault.status, fault.body or b"")
-                return
-            self._answer(200, json.dumps(server.generate(request, fault)).encode(), cut=fault.cut)
+            if not server.is_stopped_within(fault.slow_seconds):
+                self._answer(fault.status, server.body_of(request, fault), cut=fault.cut)
 
         def _answer(self, status: int, body: bytes, *, cut: bool = False) -> None:
             try:

@@ -59,6 +59,7 @@ class Body(torch.nn.Module):
         self.layers_to_capture = list(layers)
         self.packed = packed
         self.broken_rows: set[int] = set()
+        self.forgotten = 0
         made = torch.Generator().manual_seed(5)
         self.embedding = torch.randn(VOCABULARY, HIDDEN, generator=made).to(torch.bfloat16)
 
@@ -73,6 +74,7 @@ class Body(torch.nn.Module):
         if self.broken_rows:
             captured[0][list(self.broken_rows)] = float("nan")
         final = state / 100
+        captured = captured[self.forgotten :]
         return (final, torch.cat(captured, dim=-1) if self.packed else captured) if captured else final
 
 

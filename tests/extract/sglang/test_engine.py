@@ -162,6 +162,37 @@ def test_an_answer_without_its_states_is_a_lost_record_and_asked_for_again(opene
         assert len(server.served) == 4
 
 
+def test_states_that_come_after_their_request_was_given_up_give_their_room_back(
+    opened: OpenEngine, tmp_path: Path
+) -> None:
+    late = first(Fault(slow_seconds=1))
+    with FakeServer(spool=tmp_path / "spool", faults=late, hook_config={"limit_bytes": 12_000}) as server:
+        engine = opened(server, at_once=1, answer_seconds=0.4, patience_seconds=30)
+        wanted = [record(index, *range(40)) for index in range(4)]
+
+        require_right(outcomes(engine, wanted[:1]), wanted[:1])
+        time.sleep(1)
+        require_right(outcomes(engine, wanted[1:]), wanted[1:])
+
+    assert [each.name for each in (tmp_path / "spool").iterdir() if not each.name.startswith(".")] == []
+
+
+def test_no_record_is_passed_over_when_the_last_server_dies(opened: OpenEngine, tmp_path: Path) -> None:
+    with FakeServer(spool=tmp_path / "spool") as server:
+        engine = opened(server, patience_seconds=-1)
+        server.stop()
+
+        with pytest.raises(Refused, match="answers any more"):
+            list(engine.compute(iter(records(3))))
+
+
+def test_a_server_that_is_away_for_a_while_costs_no_record_its_attempts(opened: OpenEngine, tmp_path: Path) -> None:
+    with FakeServer(spool=tmp_path / "spool", faults=first(Fault(cut=True), times=5)) as server:
+        wanted = records(2)
+
+        require_right(outcomes(opened(server, at_once=1, patience_seconds=30), wanted), wanted)
+
+
 def test_a_record_that_never_comes_is_given_up_with_every_reason(opened: OpenEngine, tmp_path: Path) -> None:
     with FakeServer(spool=tmp_path / "spool", faults=lambda request, number: Fault(status=500, body=b"oops")) as server:
         failed = only_failure(outcomes(opened(server), [record(0, 1, 2, 3)]))

@@ -103,6 +103,16 @@ def test_a_pass_that_captures_nothing_is_refused(tmp_path: Path) -> None:
         taken(tmp_path, "artifactctl-a")
 
 
+def test_a_pass_that_captures_less_than_it_says_is_refused(tmp_path: Path) -> None:
+    model = hooked(tmp_path)
+    model.model.forgotten = 1
+
+    model(prefill([("artifactctl-a", [1, 2])]))
+
+    with pytest.raises(AttemptFailed, match="3 states of the shapes"):
+        taken(tmp_path, "artifactctl-a")
+
+
 def test_a_batch_with_more_rows_than_its_requests_have_is_refused(tmp_path: Path) -> None:
     batch = prefill([("artifactctl-a", [1, 2, 3])])
     batch.extend_seq_lens_cpu = [2]
@@ -164,7 +174,7 @@ import os, signal, sys
 from extract.sglang.spool import Spool
 file = Spool(sys.argv[1], 5000).begin("artifactctl-a", 3000, until=0)
 os.replace = lambda *names: os.kill(os.getpid(), signal.SIGKILL)
-file.write(b"x" * 2984)
+file.write(b"x" * 2968)
 file.publish()
 """
 

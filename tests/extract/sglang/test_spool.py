@@ -9,7 +9,7 @@ import pytest
 
 from extract.sglang.attempts import AttemptFailed
 from extract.sglang.receiving import take
-from extract.sglang.spool import PARTIAL, STATES, Spool
+from extract.sglang.spool import DIGEST_BYTES, PARTIAL, STATES, NoRoom, Spool
 from tests.extract.sglang.model_tree import prefill
 from tests.extract.sglang.test_hook import hooked
 
@@ -57,13 +57,14 @@ def test_many_writers_together_never_exceed_the_limit(tmp_path: Path) -> None:
         spool = Spool(str(tmp_path), limit)
         for each in range(15):
             file = spool.begin(f"artifactctl-{number}-{each}", size, until=time.monotonic() + 30)
-            file.write(b"x" * (size - 16))
+            file.write(b"x" * (size - DIGEST_BYTES))
             file.publish()
 
     def read() -> None:
         nonlocal most
         spool = Spool(str(tmp_path), limit)
-        while not ended.is_set() or spool.used_bytes():
+        give_up = time.monotonic() + 60
+        while (not ended.is_set() or spool.used_bytes()) and time.monotonic() < give_up:
             most = max(most, spool.used_bytes())
             for name in [each for each in os.listdir(tmp_path) if each.endswith(STATES)]:
                 spool.remove(name.removesuffix(STATES))
@@ -89,6 +90,17 @@ def test_a_file_that_is_being_written_is_not_taken_for_torn(tmp_path: Path) -> N
     assert (tmp_path / f"artifactctl-a{PARTIAL}").exists()
     file.discard()
     assert spool.used_bytes() == 0
+
+
+def test_what_is_being_written_counts_towards_the_limit(tmp_path: Path) -> None:
+    spool = Spool(str(tmp_path), 1000)
+    file = spool.begin("artifactctl-a", 600, until=0)
+
+    with pytest.raises(NoRoom, match="had no room for 600 bytes"):
+        spool.begin("artifactctl-b", 600, until=0)
+
+    file.discard()
+    spool.begin("artifactctl-b", 600, until=0).discard()
 
 
 def test_one_process_reads_a_spool_and_begins_with_an_empty_one(tmp_path: Path) -> None:
