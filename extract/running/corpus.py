@@ -3,24 +3,22 @@
 Shape suffixes: R records, L tokens of one record.
 """
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from artifactctl.api.formats import SafetensorsHeader, TornHeader, read_header
 from artifactctl.domain.errors import CheckFailed, UsageError
 from extract.merging.manifest import read_merge_manifest
 from extract.merging.sources import digest_of
 from extract.merging.writing import MANIFEST, PACKED
 from extract.running.engine import CorpusRecord
+from extract.shards.tensor_file import TensorFile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _KEY_BYTES = 32
-_TYPES = {"I64": "<i8", "I32": "<i4", "BOOL": "u1", "U8": "u1"}
 
 
 class Corpus:
@@ -36,10 +34,9 @@ class Corpus:
         self.digest = digest_of(folder / MANIFEST)
         self.tokenizer_digest = str(manifest["merge"]["tokenizer"]["digest"])
         self.template_digest = str(manifest["merge"]["template_digest"])
-        self._descriptor = os.open(folder / PACKED, os.O_RDONLY | os.O_CLOEXEC)
+        self._file = TensorFile(folder / PACKED, broken=self._broken)
         try:
-            self._header = self._read_header()
-            self._offsets = self._tensor("offsets", 0, None)
+            self._offsets = self._file.elements("offsets")
             self._require_whole(int(manifest["records"]), int(manifest["tokens"]))
         except BaseException:
             self.close()
@@ -55,9 +52,7 @@ class Corpus:
 
     def close(self) -> None:
         """Close the file."""
-        descriptor, self._descriptor = self._descriptor, -1
-        if descriptor >= 0:
-            os.close(descriptor)
+        self._file.close()
 
     def __len__(self) -> int:
         return len(self._offsets) - 1
@@ -75,9 +70,8 @@ class Corpus:
     def record(self, index: int) -> CorpusRecord:
         """Return one record."""
         begin, end = int(self._offsets[index]), int(self._offsets[index + 1])
-        return CorpusRecord(
-            index=index, content_key=self.key(index), token_ids=self._tensor("token_ids", begin, end).astype("<i8")
-        )
+        token_ids = self._file.elements("token_ids", begin, end).astype("<i8")
+        return CorpusRecord(index=index, content_key=self.key(index), token_ids=token_ids)
 
     def records(self, first: int, past: int) -> Iterator[CorpusRecord]:
         """Yield the records of a range as they are drawn."""
@@ -85,22 +79,11 @@ class Corpus:
 
     def key(self, index: int) -> bytes:
         """Return the content key of a record."""
-        return self._tensor("content_keys", index * _KEY_BYTES, (index + 1) * _KEY_BYTES).tobytes()
+        return self._file.elements("content_keys", index * _KEY_BYTES, (index + 1) * _KEY_BYTES).tobytes()
 
     def loss_mask(self, index: int) -> "NDArray[Any]":
         """Return the loss mask of a record, uint8 [L]."""
-        return self._tensor("loss_mask", int(self._offsets[index]), int(self._offsets[index + 1]))
-
-    def _read_header(self) -> SafetensorsHeader:
-        def read(_relative: bytes, offset: int, length: int) -> bytes:
-            return os.pread(self._descriptor, length, offset)
-
-        try:
-            header = read_header(read, b"", os.fstat(self._descriptor).st_size)
-        except TornHeader as torn:
-            raise CheckFailed(f"{self.folder / PACKED} is torn: {torn}", remedy="merge the corpus again") from torn
-        self._data_begin = header.file_bytes - max(tensor.end for tensor in header.tensors.values())
-        return header
+        return self._file.elements("loss_mask", int(self._offsets[index]), int(self._offsets[index + 1]))
 
     def _require_whole(self, records: int, tokens: int) -> None:
         lengths = self.lengths()
@@ -111,15 +94,5 @@ class Corpus:
                 remedy="`artifactctl verify` says more; merge it again",
             )
 
-    def _tensor(self, name: str, begin: int, end: int | None) -> "NDArray[Any]":
-        """Return elements of a tensor, flat."""
-        import numpy as np
-
-        tensor = self._header.tensors[name]
-        kind = np.dtype(_TYPES[tensor.dtype])
-        last = (tensor.end - tensor.begin) // kind.itemsize if end is None else end
-        length = (last - begin) * kind.itemsize
-        content = os.pread(self._descriptor, length, self._data_begin + tensor.begin + begin * kind.itemsize)
-        if len(content) != length:
-            raise CheckFailed(f"{self.folder / PACKED} was cut off", remedy="merge the corpus again")
-        return np.frombuffer(content, kind)
+    def _broken(self, what: str) -> CheckFailed:
+        return CheckFailed(f"{self.folder / PACKED} {what}", remedy="merge the corpus again")

@@ -19,20 +19,17 @@ from artifactctl.api.formats import (
     BrokenBlock,
     Codec,
     PlanesDecoder,
-    SafetensorsHeader,
-    TornHeader,
-    read_header,
 )
 from artifactctl.domain.errors import CheckFailed
 from extract.shards.fingerprint import RunFingerprint
 from extract.shards.form import BITS, StatesForm
 from extract.shards.records import StateRecord
+from extract.shards.tensor_file import TensorFile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _CHUNK_BYTES = 4 * 2**20
-_TYPES = {"I64": "<i8", "I32": "<i4", "U8": "u1"}
 
 
 class BrokenShard(CheckFailed):
@@ -52,9 +49,10 @@ class Shard:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._file = TensorFile(path, broken=self._broken)
+        self._header = self._file.header
         try:
-            self._header = self._read_header()
+            self._require_packed()
             self._read_metadata()
         except BaseException:
             self.close()
@@ -72,9 +70,7 @@ class Shard:
 
     def close(self) -> None:
         """Close the file."""
-        descriptor, self._descriptor = self._descriptor, -1
-        if descriptor >= 0:
-            os.close(descriptor)
+        self._file.close()
 
     def __len__(self) -> int:
         return len(self._indexes)
@@ -87,10 +83,10 @@ class Shard:
             raise IndexError(f"{self.path.name} holds {len(self)} records, there is no record {position}")
         position %= len(self)
         begin, end = int(self._offsets[position]), int(self._offsets[position + 1])
-        mask = self._rows("loss_mask", begin, end) if self.form.has_loss_mask else None
+        mask = self._file.elements("loss_mask", begin, end) if self.form.has_loss_mask else None
         return StateRecord(
             index=int(self._indexes[position]),
-            token_ids=self._rows("input_ids", begin, end).astype("<i8"),
+            token_ids=self._file.elements("input_ids", begin, end).astype("<i8"),
             loss_mask=mask,
             states=self._states(begin, end),
         )
@@ -106,7 +102,7 @@ class Shard:
 
     def token_hashes(self) -> tuple[bytes, ...]:
         """Return the content key of each record."""
-        return tuple(bytes(row) for row in self._tensor("token_hashes").reshape(-1, 32))
+        return tuple(bytes(row) for row in self._file.elements("token_hashes").reshape(-1, 32))
 
     def problems(self) -> Iterator[str]:
         """Read every byte; yield each tensor whose bytes are not those that were written."""
@@ -114,26 +110,15 @@ class Shard:
         for name, tensor in self._header.tensors.items():
             digest = hashlib.sha256()
             for at in range(tensor.begin, tensor.end, _CHUNK_BYTES):
-                digest.update(self._read(at, min(_CHUNK_BYTES, tensor.end - at)))
+                digest.update(self._file.read(at, min(_CHUNK_BYTES, tensor.end - at)))
             if digest.hexdigest() != stored.get(name):
                 yield f"{self.path.name}: the bytes of {name} are not those that were written"
 
-    def _read_header(self) -> SafetensorsHeader:
-        def read(_relative: bytes, offset: int, length: int) -> bytes:
-            return os.pread(self._descriptor, length, offset)
-
-        try:
-            header = read_header(read, os.fsencode(self.path), os.fstat(self._descriptor).st_size)
-        except TornHeader as torn:
-            raise BrokenShard(
-                f"{self.path} is torn: {torn}", remedy="`artifactctl verify` finds every torn shard of a set"
-            ) from torn
-        if header.metadata.get("format") != FORMAT:
+    def _require_packed(self) -> None:
+        if self._header.metadata.get("format") != FORMAT:
             raise BrokenShard(
                 f"{self.path} is no packed shard", remedy="`artifactctl extract convert` makes some of it"
             )
-        self._data_begin = header.file_bytes - max((each.end for each in header.tensors.values()), default=0)
-        return header
 
     def _read_metadata(self) -> None:
         metadata = self._header.metadata
@@ -142,9 +127,9 @@ class Shard:
             self.fingerprint = RunFingerprint.of_json(json.loads(metadata["run"]))
             self.codec = Codec(metadata["codec"])
             self._rows_per_block = int(metadata["rows_per_block"])
-            self._offsets = self._tensor("record_offsets")
-            self._indexes = self._tensor("record_index")
-            self._starts = self._tensor(BLOCKS) if self.codec is Codec.PLANES else self._offsets[:0]
+            self._offsets = self._file.elements("record_offsets")
+            self._indexes = self._file.elements("record_index")
+            self._starts = self._file.elements(BLOCKS) if self.codec is Codec.PLANES else self._offsets[:0]
             self._require_consistent()
         except (KeyError, ValueError, TypeError) as error:
             raise BrokenShard(f"{self.path} contradicts itself: {error}", remedy="extract its records again") from error
@@ -168,21 +153,6 @@ class Shard:
             if len(self._starts) != blocks + 1 or not in_order or self._starts[-1] != tensors[PLANES].end:
                 raise ValueError("its blocks do not follow each other")
 
-    def _tensor(self, name: str) -> "NDArray[Any]":
-        import numpy as np
-
-        tensor = self._header.tensors[name]
-        content = self._read(tensor.begin, tensor.end - tensor.begin)
-        return np.frombuffer(content, _TYPES[tensor.dtype])
-
-    def _rows(self, name: str, begin: int, end: int) -> "NDArray[Any]":
-        """Return some elements of a one-dimensional tensor."""
-        import numpy as np
-
-        tensor = self._header.tensors[name]
-        kind = np.dtype(_TYPES[tensor.dtype])
-        return np.frombuffer(self._read(tensor.begin + begin * kind.itemsize, (end - begin) * kind.itemsize), kind)
-
     def _states(self, begin: int, end: int) -> "NDArray[Any]":
         import numpy as np
 
@@ -190,7 +160,7 @@ class Shard:
         states_LW = np.empty((end - begin, form.width), BITS[form.element])
         if self.codec is Codec.NONE:
             at = self._header.tensors[STATES].begin + begin * form.row_bytes
-            self._read_into(states_LW.reshape(-1).view("u1").data, at)
+            self._file.read_into(states_LW.reshape(-1).view("u1").data, at)
             return states_LW
         per_block = self._rows_per_block
         for block in range(begin // per_block, -(-end // per_block)):
@@ -216,7 +186,7 @@ class Shard:
 
     def _decode(self, block: int, rows_NW: "NDArray[Any]") -> None:
         begin, end = int(self._starts[block]), int(self._starts[block + 1])
-        coded = self._read(self._header.tensors[PLANES].begin + begin, end - begin)
+        coded = self._file.read(self._header.tensors[PLANES].begin + begin, end - begin)
         self._decoder = self._decoder or PlanesDecoder()
         try:
             self._decoder.decode_into(coded, rows_NW.reshape(-1).view("u1").data)
@@ -225,15 +195,5 @@ class Shard:
                 f"{self.path}: block {block} is damaged: {broken}", remedy="extract its records again"
             ) from broken
 
-    def _read(self, begin: int, length: int) -> bytearray:
-        content = bytearray(length)
-        self._read_into(memoryview(content), begin)
-        return content
-
-    def _read_into(self, target: memoryview, begin: int) -> None:
-        offset = self._data_begin + begin
-        while target:
-            count = os.preadv(self._descriptor, [target], offset)
-            if count == 0:
-                raise BrokenShard(f"{self.path} was cut off while it was read", remedy="extract its records again")
-            target, offset = target[count:], offset + count
+    def _broken(self, what: str) -> BrokenShard:
+        return BrokenShard(f"{self.path} {what}", remedy="`artifactctl verify` finds every torn shard of a set")
