@@ -22,7 +22,7 @@ from artifactctl.hosts.copies import CopyEntry
 from artifactctl.inventory.machines import roots_here
 from artifactctl.inventory.targets import Target
 from artifactctl.report.archive import CopyMade, CopyPlace, origin_of
-from artifactctl.stores.codecs import CODECS
+from artifactctl.stores.codecs import CODECS, Undecodable
 from artifactctl.stores.store import ObjectStore
 
 _LEFT_ITS_PLACE = (ReplicaState.GONE, ReplicaState.MISSING)
@@ -164,16 +164,20 @@ def _pieces_of_store(store: ObjectStore, folder: str, manifest: Manifest) -> Pie
     def read(entry: CopyEntry) -> Iterator[tuple[int, bytes]]:
         member = manifest.members[entry.relative]
         plain, offset = hashlib.sha256(), 0
-        for piece in codec.decode(store.read(f"{folder}/{member.key}")):
-            plain.update(piece)
-            for start in range(0, len(piece), PIECE_BYTES):
-                part = piece[start : start + PIECE_BYTES]
-                if part.count(0) != len(part):  # zeros may stay a hole
-                    yield offset, part
-                offset += len(part)
+        damaged = NotTheSameBytes(
+            f"{store.url}/{folder}/{member.key} is not what was stored there", remedy="restore another copy"
+        )
+        try:
+            for piece in codec.decode(store.read(f"{folder}/{member.key}")):
+                plain.update(piece)
+                for start in range(0, len(piece), PIECE_BYTES):
+                    part = piece[start : start + PIECE_BYTES]
+                    if part.count(0) != len(part):  # zeros may stay a hole
+                        yield offset, part
+                    offset += len(part)
+        except Undecodable as error:
+            raise damaged from error
         if plain.hexdigest() != member.digest:
-            raise NotTheSameBytes(
-                f"{store.url}/{folder}/{member.key} is not what was stored there", remedy="restore another copy"
-            )
+            raise damaged
 
     return read

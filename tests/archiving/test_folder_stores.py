@@ -22,7 +22,7 @@ from artifactctl.stores.store import ObjectStore, check_url
 from tests.archiving.ground import Ground, picture
 from tests.archiving.removing import carry_out, plan_for, workplace
 
-CODEC = pytest.mark.parametrize("codec", ["raw", "zstd"])
+CODEC = pytest.mark.parametrize("codec", ["raw", "zstd", "planes"])
 
 
 @pytest.fixture
@@ -128,8 +128,9 @@ def test_an_upload_from_another_content_is_begun_anew(ground: Ground, url: str) 
     assert [copy.state for copy in archives(ground)] == [ReplicaState.GONE, ReplicaState.ARCHIVED]
 
 
+@CODEC
 def test_a_store_that_does_not_keep_what_it_is_given_is_no_copy(
-    ground: Ground, url: str, monkeypatch: pytest.MonkeyPatch
+    ground: Ground, url: str, codec: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put = ObjectStore.put
 
@@ -139,7 +140,7 @@ def test_a_store_that_does_not_keep_what_it_is_given_is_no_copy(
     monkeypatch.setattr(ObjectStore, "put", spoil)
 
     with pytest.raises(NotTheSameBytes, match="was read back"):
-        upload(ground, url)
+        upload(ground, url, codec)
 
     assert [copy.is_verified for copy in archives(ground)] == [False]
 
@@ -175,11 +176,13 @@ def test_what_was_written_into_the_original_since_is_in_no_archive(ground: Groun
     assert "recoverable" in {item.guard for item in refused.blocking}
 
 
-def test_a_damaged_object_is_never_restored(ground: Ground, url: str, tmp_path: Path) -> None:
-    upload(ground, url)
+@CODEC
+@pytest.mark.parametrize("place", [0, 50], ids=["its first byte", "within it"])
+def test_a_damaged_object_is_never_restored(ground: Ground, url: str, tmp_path: Path, codec: str, place: int) -> None:
+    upload(ground, url, codec)
     largest = max(objects(tmp_path), key=lambda path: path.stat().st_size)
     content = bytearray(largest.read_bytes())
-    content[1_000] ^= 1
+    content[place] ^= 1
     largest.write_bytes(content)
 
     with pytest.raises((NotTheSameBytes, StoreFailure), match="not what was stored"):

@@ -15,9 +15,9 @@ from artifactctl.cli.wiring import Wiring, pass_wiring
 @click.option("--bandwidth", type=RATE, help="Copy at most so much a second, such as 200MiB/s.")
 @click.option(
     "--codec",
-    type=click.Choice(["raw", "zstd"]),
+    type=click.Choice(["raw", "zstd", "planes"]),
     default="raw",
-    help="How an object store keeps it: as it is (default), or compressed without loss.",
+    help="How an object store keeps it: as it is (default), or compressed without loss; planes is for bf16.",
 )
 @click.option(
     "--abandon", is_flag=True, help="Give up a copy that was begun there (all that were, without --to), and its bytes."
