@@ -10,6 +10,7 @@ from artifactctl.catalog import Catalog, Reading
 from artifactctl.domain.artifacts import Artifact, Replica, ReplicaState, Root
 from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.ledger import KnownHost
+from artifactctl.hosts.copies import CopyState
 from artifactctl.hosts.protocol import Host
 from artifactctl.inventory.places import Here, place_of, roots_at
 from artifactctl.inventory.registering import refuse_part_of_another
@@ -150,6 +151,8 @@ def _require_one_filesystem(work: ArchivingWork, destination: Target) -> None:
 def _remedy(work: ArchivingWork, artifact: Artifact, destination: Target) -> str:
     place = (destination.root.root_id, destination.relative)
     there = [r.state for r in artifact.replicas if (r.root.root_id, r.relative) == place]
+    if ReplicaState.ARCHIVING in there and _is_put_there(work, destination):
+        return "that is the copy, whole: `artifactctl doctor --repair` brings it to its end"
     if ReplicaState.ARCHIVING in there:
         place_word = work.place(destination.root, destination.relative).word
         return (
@@ -160,6 +163,17 @@ def _remedy(work: ArchivingWork, artifact: Artifact, destination: Target) -> str
         return f"that is a copy of it already: `artifactctl verify {artifact.name} --level digests` looks at it"
     top = work.place(destination.root, b"").text
     return f"move it away, or name another place: --to {top}/PATH"
+
+
+def _is_put_there(work: ArchivingWork, destination: Target) -> bool:
+    """Whether what stands at the place is a finished copy that the catalog was not told of."""
+    records = work.host_of(destination.root).copies(destination.root)
+    return any(
+        record.state is CopyState.PLACED
+        and record.note is not None
+        and record.note.target.relative == destination.relative
+        for record in records
+    )
 
 
 def _overlap(one: bytes, other: bytes) -> bool:
