@@ -8,7 +8,6 @@ is removed first. Only a SIGKILL, or the end of the machine, leaves the folder b
 
 from __future__ import annotations
 
-import fcntl
 import io
 import json
 import os
@@ -35,6 +34,8 @@ class FarSide:
     """The folder and the processes that read in it."""
 
     def __init__(self, prefix: str, place: str | None) -> None:
+        import fcntl  # the operating side imports this text as well, and may be no Unix
+
         self.folder = os.path.realpath(tempfile.mkdtemp(prefix=prefix, dir=place))
         self._held = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
         fcntl.flock(self._held, fcntl.LOCK_EX)  # while this process lives; who comes later sees by it what was left
@@ -143,6 +144,8 @@ class FarSide:
 
 def left_beside(folder: str, prefix: str) -> list[str]:
     """Return the folders of earlier stories beside this one that nobody holds any more: a SIGKILL left them."""
+    import fcntl
+
     above = os.path.dirname(folder)
     found = []
     for name in sorted(os.listdir(above)):

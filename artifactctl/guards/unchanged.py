@@ -37,7 +37,9 @@ class Unchanged:
                 facts=(("missing", str(drift.missing)), ("resized", str(drift.resized))),
                 remedy=f"look at it, then `artifactctl scan --accept {candidate.artifact.name}` if that is right",
             )
-        if candidate.is_moved_here(tree):
+        planned = candidate.planned_fingerprint
+        # What was planned was judged then; after our own rename everything lately came to where it lies.
+        if planned != tree.fingerprint and candidate.is_moved_here(tree):
             return Evidence(
                 guard=self.name,
                 verdict=Verdict.BLOCKED,
@@ -46,7 +48,6 @@ class Unchanged:
                 facts=(("seen", candidate.replica.fingerprint), ("found", tree.fingerprint)),
                 remedy="look at it; `artifactctl scan` takes it for what it is called, if that is right",
             )
-        planned = candidate.planned_fingerprint
         if planned is not None and planned != tree.fingerprint:
             return Evidence(
                 guard=self.name,
