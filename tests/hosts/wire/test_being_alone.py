@@ -87,7 +87,8 @@ def test_a_killed_agent_is_noticed_at_once(ground: Ground) -> None:
         thread.join(10)
 
         assert [type(failure) for failure in raised] == [HostUnreachable]
-        assert "the agent ended" in host.lost
+        # Which is met first depends on whether the request was written before the kill.
+        assert "the agent ended" in host.lost or "Broken pipe" in host.lost
 
 
 def test_a_lock_is_lost_with_its_connection(ground: Ground) -> None:
