@@ -29,3 +29,9 @@ class Channel(Protocol):
     def said(self) -> str:
         """Return the last of what the far side wrote to its standard error, in printable form; "" when nothing."""
         ...
+
+
+def agent_ended(said: str) -> str:
+    """Return that the other side ended, with the last line of what it said on its standard error."""
+    lines = said.strip().splitlines()
+    return f"the agent ended: {lines[-1]}" if lines else "the agent ended"

@@ -4,7 +4,7 @@ import threading
 
 from artifactctl.hosts.calling import Unanswered
 from artifactctl.hosts.probe.frames import FrameReader, Kind, WireFault, packed
-from artifactctl.hosts.wire.channel import Channel, ChannelLost
+from artifactctl.hosts.wire.channel import Channel, ChannelLost, agent_ended
 from artifactctl.hosts.wire.question import Question
 
 
@@ -68,7 +68,7 @@ class Conversation:
             while True:
                 frame = self._reader.next()
                 if frame is None:
-                    self._lose(f"the agent ended{_at_last(self._channel.said())}")
+                    self._lose(agent_ended(self._channel.said()))
                     return
                 if frame.kind is Kind.BEAT:
                     self._write(Kind.BEAT, 0, b"")
@@ -86,8 +86,3 @@ class Conversation:
         for question in waiting:
             question.end(self._lost)
         self._channel.close()
-
-
-def _at_last(said: str) -> str:
-    lines = said.strip().splitlines()
-    return f": {lines[-1]}" if lines else ""

@@ -6,9 +6,10 @@ import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import IO
 
-from artifactctl.hosts.wire.channel import ChannelLost
+from artifactctl.hosts.wire.channel import ChannelLost, agent_ended
 
 SILENCE_SECONDS = 60.0
 END_SECONDS = 5.0
@@ -74,6 +75,10 @@ class PipeChannel:
                     rest = rest[os.write(self._in.fileno(), rest) :]
                 except BlockingIOError:
                     select.select([], [self._in], [], _LOOK_UP_SECONDS)
+                except BrokenPipeError as error:
+                    with suppress(subprocess.TimeoutExpired):  # then it only closed its input
+                        self._process.wait(_LOOK_UP_SECONDS)
+                    raise ChannelLost(agent_ended(self.said())) from error
                 except OSError as error:
                     raise ChannelLost(f"it takes nothing any more: {error.strerror}") from error
                 if time.monotonic() >= ends_at:

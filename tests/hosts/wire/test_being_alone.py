@@ -16,6 +16,8 @@ from artifactctl.domain.errors import Busy, HostUnreachable, OutcomeUnknown
 from artifactctl.domain.operations import JournalEvent
 from artifactctl.hosts.probe.points import VARIABLE
 from artifactctl.hosts.remote import RemoteHost
+from artifactctl.hosts.wire.channel import ChannelLost
+from artifactctl.hosts.wire.pipe import PipeChannel
 from tests.bench.sandbox import CHECKOUT
 from tests.hosts.act_ground import Ground, managed, picture, plant
 from tests.hosts.wire.links import BRISK, agent, pipe
@@ -37,6 +39,12 @@ def eventually(is_so: Callable[[], bool], seconds: float = 20.0) -> bool:
             return False
         time.sleep(0.02)
     return True
+
+
+def write_until_lost(channel: PipeChannel) -> None:
+    for _ in range(100):
+        channel.write(b"x" * 1000)
+        time.sleep(0.05)
 
 
 def is_running(process: int) -> bool:
@@ -87,8 +95,16 @@ def test_a_killed_agent_is_noticed_at_once(ground: Ground) -> None:
         thread.join(10)
 
         assert [type(failure) for failure in raised] == [HostUnreachable]
-        # Which is met first depends on whether the request was written before the kill.
-        assert "the agent ended" in host.lost or "Broken pipe" in host.lost
+        assert "the agent ended" in host.lost
+
+
+def test_an_agent_that_ended_before_the_question_says_its_last_words(ground: Ground) -> None:
+    channel = PipeChannel((sys.executable, "-c", "import sys; sys.exit('sudo: a password is required')"))
+    try:
+        with pytest.raises(ChannelLost, match=r"^the agent ended: sudo: a password is required$"):
+            write_until_lost(channel)
+    finally:
+        channel.close()
 
 
 def test_a_lock_is_lost_with_its_connection(ground: Ground) -> None:
