@@ -44,6 +44,9 @@ from tests.builders import (
 C, A, B, U = Verdict.CLEAR, Verdict.ATTESTED, Verdict.BLOCKED, Verdict.UNKNOWN
 USED = Holder(kind=HolderKind.DESCRIPTOR, path=b"shard-0", pid=411, command="train")
 
+MOVED_THERE = a_tree(fingerprint="e" * 64, changed_at=YESTERDAY - timedelta(days=1), placed_at=NOON)
+"""What lay somewhere else when the catalog last looked, with its times of then."""
+
 
 def spot(kind: BlindSpotKind) -> BlindSpot:
     return BlindSpot(kind=kind, count=3, detail="3 processes", settled_by="run the same command with sudo")
@@ -233,6 +236,9 @@ CASES: list[tuple[str, str, dict[str, Any], dict[str, Any], Verdict]] = [
     ("unchanged", "as catalogued", {}, {}, C),
     ("unchanged", "as planned", {"planned_fingerprint": "f" * 64}, {}, C),
     ("unchanged", "another fingerprint", {"planned_fingerprint": "e" * 64}, {}, B),
+    ("unchanged", "another folder in its place", {}, {"tree": MOVED_THERE}, B),
+    ("unchanged", "moved by our own rename", {"planned_fingerprint": "e" * 64}, {"tree": MOVED_THERE}, C),
+    ("unchanged", "set aside long ago", {"is_set_aside": True}, {"tree": MOVED_THERE}, C),
     ("unchanged", "a member missing", {}, {"drift": MemberDrift(missing=1, missing_examples=(b"s",))}, B),
     ("unchanged", "a member grown", {}, {"drift": MemberDrift(resized=1, resized_examples=((b"s", 1, 2),))}, B),
     ("unchanged", "tree unread", {}, {"tree": None}, U),
