@@ -157,6 +157,23 @@ def test_a_claim_that_ran_out_goes_to_another_worker_and_its_holder_can_change_n
         taken.finish(records=1, tokens=10, size_bytes=100)
 
 
+def test_a_worker_that_claims_its_own_share_again_can_not_finish_it_by_the_old_claim(
+    site: Site, clock: FixedClock
+) -> None:
+    with site.open(clock) as session:
+        work = divided(site, session, 2)
+        late = work.claim()
+        clock.advance(TERM + timedelta(seconds=1))
+        again = work.claim()
+
+        assert late is not None
+        assert again is not None
+        assert (again.share.number, again.share.owner) == (late.share.number, late.share.owner)
+        with pytest.raises(LeaseLost):
+            late.finish(records=1, tokens=1, size_bytes=1)
+        again.finish(records=1, tokens=10, size_bytes=100)
+
+
 def test_what_a_late_worker_has_aside_is_taken_away_so_that_it_can_not_publish(site: Site) -> None:
     site.out.mkdir()
     late = AsideFile(site.out / "shard-00000.safetensors", 4096, mark=".0")
