@@ -134,7 +134,7 @@ def _weight_files(target: Path) -> Mapping[str, Path]:
     if (target / _INDEX).is_file():
         named = json.loads((target / _INDEX).read_bytes())["weight_map"]
         return {name: target / file for name, file in named.items()}
-    safetensors = need("safetensors", purpose="reading a target's weights")
+    safetensors = need("safetensors", purpose="reading a target's weights", extra="train")
     found: dict[str, Path] = {}
     for name in listed_names(target):
         if name.endswith(".safetensors"):
@@ -152,7 +152,7 @@ def _only(target: Path, where: Mapping[str, Path], ending: str) -> str:
 
 
 def _tensor(target: Path, where: Mapping[str, Path], name: str) -> torch.Tensor:
-    safetensors = need("safetensors", purpose="reading a target's weights")
+    safetensors = need("safetensors", purpose="reading a target's weights", extra="train")
     if name not in where:
         raise UsageError(f"the weights of {target} hold no {name}", remedy=_REMEDY)
     try:
@@ -169,7 +169,7 @@ def _ties(target: Path) -> bool:
 
 
 def _gguf(target: Path) -> Any:
-    gguf = need("gguf", purpose="reading a GGUF file")
+    gguf = need("gguf", purpose="reading a GGUF file", extra="train")
     try:
         return gguf.GGUFReader(str(target))
     except (OSError, ValueError) as error:
@@ -218,8 +218,8 @@ def _gguf_tensor(target: Path, reader: Any, name: str) -> Any:
 
 
 def _dequantised(tensor: Any) -> torch.Tensor:
-    gguf = need("gguf", purpose="reading a GGUF file")
-    numpy = need("numpy", purpose="reading a GGUF file")
+    gguf = need("gguf", purpose="reading a GGUF file", extra="train")
+    numpy = need("numpy", purpose="reading a GGUF file", extra="train")
     values = gguf.dequantize(tensor.data, tensor.tensor_type)
     return torch.from_numpy(numpy.array(values, dtype="<f4", copy=True))
 

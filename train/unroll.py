@@ -114,7 +114,7 @@ class Unroll(nn.Module):
 def unrolled(draft: DraftModel, batch: Batch, *, steps: int) -> Iterator[Step]:
     """Yield the steps, each at all places at once; behind a record's end they are meaningless."""
     token_ids_BL = batch.token_ids
-    hidden_BLH = draft.fuse(batch.aux)
+    hidden_BLH = draft.fuse(batch.aux.to(draft.embed_tokens.dtype))
     places_BL = torch.arange(token_ids_BL.shape[1], device=token_ids_BL.device).expand_as(token_ids_BL)
     past: KeyValues | None = None
     causal_BLT = places_BL[:1, :, None] >= places_BL[:1, None, :]

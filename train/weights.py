@@ -30,7 +30,7 @@ def served_tensors(state: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]
 
 def write_draft(folder: Path, config: DraftConfig, state: Mapping[str, torch.Tensor]) -> None:
     """Write both files into an existing folder, durably."""
-    save: Any = need("safetensors.torch", purpose=_PURPOSE).save_file
+    save: Any = need("safetensors.torch", purpose=_PURPOSE, extra="train").save_file
     save(served_tensors(state), str(folder / WEIGHTS), metadata={"format": "pt"})
     with open(folder / WEIGHTS, "rb+") as weights:
         sync_file(weights)
@@ -41,7 +41,7 @@ def write_draft(folder: Path, config: DraftConfig, state: Mapping[str, torch.Ten
 
 def read_draft(folder: Path, embedding_VH: torch.Tensor) -> DraftModel:
     """Return the draft in a checkpoint's or draft's folder, in float32; CheckFailed where it is not whole."""
-    load: Any = need("safetensors.torch", purpose=_PURPOSE).load_file
+    load: Any = need("safetensors.torch", purpose=_PURPOSE, extra="train").load_file
     try:
         config = DraftConfig.of_json(json.loads((folder / SHAPE).read_bytes()))
         state: dict[str, torch.Tensor] = load(str(folder / WEIGHTS))
@@ -56,5 +56,5 @@ def read_draft(folder: Path, embedding_VH: torch.Tensor) -> DraftModel:
 
 
 def _not_whole() -> tuple[type[Exception], ...]:
-    broken: type[Exception] = need("safetensors", purpose=_PURPOSE).SafetensorError
+    broken: type[Exception] = need("safetensors", purpose=_PURPOSE, extra="train").SafetensorError
     return (OSError, ValueError, KeyError, TypeError, RuntimeError, broken)

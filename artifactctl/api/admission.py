@@ -1,4 +1,4 @@
-"""Whether an extraction may begin, and go on: the planner's answer, the room that is there, what could be given up."""
+"""Whether an extraction or a training run may begin and go on: the plan, the room there is, what could be given up."""
 
 import os
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from artifactctl.capacity.calibration import FinishedRun
 from artifactctl.capacity.fit import Fit
-from artifactctl.capacity.plans import ExtractionRequest, plan_extraction
+from artifactctl.capacity.plans import ExtractionRequest, TrainingRequest, plan_extraction, plan_training
 from artifactctl.capacity.presets import ModelShape, model_shape_from_config
 from artifactctl.capacity.recipes import ExtractionRecipe, FileLayout
 from artifactctl.capacity.verdict import CapacityPlan
@@ -31,6 +31,7 @@ __all__ = [
     "Fit",
     "ModelShape",
     "Room",
+    "TrainingRequest",
     "model_shape_from_config",
 ]
 
@@ -72,9 +73,13 @@ class Admission:
         self._plans_folder = plans_folder
 
     def plan(
-        self, request: ExtractionRequest, *, measured: FinishedRun | None = None, own: Reservation | None = None
+        self,
+        request: ExtractionRequest | TrainingRequest,
+        *,
+        measured: FinishedRun | None = None,
+        own: Reservation | None = None,
     ) -> CapacityPlan:
-        """Return the plan of an extraction that starts, or goes on, now.
+        """Return the plan of an extraction or a training run that starts, or goes on, now.
 
         `measured` is what a probe found, instead of finished runs; `own` is a promise that is not somebody else's.
         """
@@ -83,13 +88,12 @@ class Admission:
         usage = self._host.usage(self._place)
         with self._catalog.reading() as reading:
             world = PlanningWorld(here=self._here, now=self._clock(), policy=self._policy(), reading=reading)
-            return plan_extraction(
-                request,
-                headroom=world.headroom(usage, own_reservation_id="" if own is None else own.reservation_id),
-                now=world.now,
-                runs=world.runs() if measured is None else (measured,),
-                candidates=world.candidates(self._host, usage),
-            )
+            headroom = world.headroom(usage, own_reservation_id="" if own is None else own.reservation_id)
+            runs = world.runs() if measured is None else (measured,)
+            candidates = world.candidates(self._host, usage)
+            if isinstance(request, TrainingRequest):
+                return plan_training(request, headroom=headroom, now=world.now, runs=runs, candidates=candidates)
+            return plan_extraction(request, headroom=headroom, now=world.now, runs=runs, candidates=candidates)
 
     def room(self, *, own: Reservation | None = None) -> Room:
         """Return what is left now."""

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from artifactctl.api.leases import HeldLease
-from artifactctl.domain.artifacts import Artifact, ArtifactKind, ReplicaState, Reservation, Run, RunState
+from artifactctl.domain.artifacts import Artifact, ArtifactKind, Replica, ReplicaState, Reservation, Run, RunState
 from artifactctl.domain.errors import UsageError
 
 if TYPE_CHECKING:
@@ -117,17 +117,25 @@ class Session:
 
     def path(self, name: str) -> bytes:
         """Return where the living copy on this machine of an artifact is; UsageError when there is none."""
-        from artifactctl.inventory.targets import local_roots
+        replica = self._copy_here(self.artifact(name))
+        return replica.root.path + b"/" + replica.relative
+
+    def require_usable(self, name: str, kind: ArtifactKind) -> Artifact:
+        """Return an artifact that may be built on: complete, not superseded, made of nothing that is, and verified.
+
+        Refused or CheckFailed with what to do otherwise: also when it was changed since it was verified.
+        """
+        from artifactctl.api.inputs import require_usable
 
         artifact = self.artifact(name)
-        with self._catalog.reading() as reading:
-            ours = {root.root_id for root in local_roots(self._host, reading)}
-        for replica in artifact.replicas:
-            if replica.root.root_id in ours and replica.state is ReplicaState.LIVE:
-                return replica.root.path + b"/" + replica.relative
-        raise UsageError(
-            f"{artifact.name} has no living copy on this machine", remedy=f"artifactctl show {artifact.name}"
-        )
+        require_usable(self._host, self._catalog, artifact, kind, self._copy_here(artifact))
+        return artifact
+
+    def measure(self, artifact: Artifact, metrics: Mapping[str, float]) -> Artifact:
+        """Record measurements of an artifact, finite numbers by name, such as its step and losses."""
+        from artifactctl.inventory.linking import record
+
+        return record(self._catalog, artifact.name, metrics, here=self._here, acting=self._acting())
 
     def files(self, name: str) -> tuple[str, ...]:
         """Return the catalogued files of an artifact, relative to its path; what else lies there is no part of it.
@@ -329,6 +337,18 @@ class Session:
             known = reading.runs(artifact_id=artifact.artifact_id)
         making = [run for run in known if run.state is RunState.RUNNING and artifact.artifact_id in run.outputs]
         return making[-1] if making else None
+
+    def _copy_here(self, artifact: Artifact) -> Replica:
+        from artifactctl.inventory.targets import local_roots
+
+        with self._catalog.reading() as reading:
+            ours = {root.root_id for root in local_roots(self._host, reading)}
+        for replica in artifact.replicas:
+            if replica.root.root_id in ours and replica.state is ReplicaState.LIVE:
+                return replica
+        raise UsageError(
+            f"{artifact.name} has no living copy on this machine", remedy=f"artifactctl show {artifact.name}"
+        )
 
     def _acting(self) -> "Acting":
         from artifactctl.inventory.acting import Acting

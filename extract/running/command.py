@@ -1,11 +1,6 @@
 """`artifactctl extract run`."""
 
-import os
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -81,7 +76,8 @@ def run_command(corpus: str, model: Path, engine: str, out: Path, **options: Any
     from extract.running.outcomes import Extraction
     from extract.running.place import source_of
     from extract.running.run import extract_states
-    from extract.running.telling import Telling
+    from extract.stop_request import stop_request
+    from extract.telling import Telling
 
     need("numpy", purpose="extracting hidden states")
     wanted = Extraction(
@@ -103,7 +99,7 @@ def run_command(corpus: str, model: Path, engine: str, out: Path, **options: Any
         dtype=options["dtype"],
         batch_tokens=options["batch_tokens"],
     )
-    with session() as opened, stop_request() as should_stop:
+    with session() as opened, stop_request("stopping after the record in hand") as should_stop:
         source_of(opened, corpus)  # a wrong name is told before a model is loaded
         opened.require_place(out)
         telling = Telling(lambda: opened.now, options["log"])
@@ -116,35 +112,6 @@ def run_command(corpus: str, model: Path, engine: str, out: Path, **options: Any
             telling.clear()
     answer("extract_run", _payload(extracted, out), _lines(extracted))
     raise SystemExit(int(ExitCode.PARTLY_DONE if extracted.rejected else ExitCode.DONE))
-
-
-class StopRequest:
-    """Whether SIGINT or SIGTERM has arrived; the record in hand is finished first."""
-
-    def __init__(self) -> None:
-        self._seen = False
-
-    def __call__(self) -> bool:
-        return self._seen
-
-    def note_signal(self, _number: int, _frame: FrameType | None) -> None:
-        """Remember the signal, and say so once; what is not finished by then is done again by the next run."""
-        if not self._seen:
-            with suppress(OSError):  # the terminal may be what went away
-                os.write(2, b"stopping after the record in hand\n")
-        self._seen = True
-
-
-@contextmanager
-def stop_request() -> Iterator[StopRequest]:
-    """Turn SIGINT and SIGTERM into a request that the work polls; the former handlers come back afterwards."""
-    request = StopRequest()
-    former = {number: signal.signal(number, request.note_signal) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield request
-    finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)
 
 
 def _payload(extracted: "Extracted", out: Path) -> dict[str, Any]:

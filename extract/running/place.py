@@ -9,8 +9,9 @@ from artifactctl.api.shares import DividedWork
 from artifactctl.domain.artifacts import Artifact, ArtifactKind, LineageRole, ReplicaState, RunState
 from artifactctl.domain.errors import Refused, UsageError
 from extract.running.engine import EngineFacts
-from extract.running.identity import labels_of, require_same
+from extract.running.identity import labels_of
 from extract.running.outcomes import Extracted, Extraction
+from extract.sameness import require_same
 from extract.shards.manifest import read_packed_manifest
 from extract.shards.writer import ShardPlan
 

@@ -20,8 +20,8 @@ from artifactctl.domain.artifacts import Reservation
 from artifactctl.domain.errors import Refused, UsageError
 from extract.running.outcomes import Extraction, Stopped
 from extract.running.probe import Probe
-from extract.running.telling import Telling
 from extract.shards.writer import ShardPlan
+from extract.telling import Telling
 
 LOOK_EVERY_SECONDS = 1.0
 _SMALLEST_SHARD_BYTES = 2**20

@@ -19,8 +19,9 @@ from extract.running.probe import Probe, probe
 from extract.running.ranges import RecordRange, divided
 from extract.running.room import Demand, Keeper
 from extract.running.sharing import Sharer
-from extract.running.telling import Progress, Telling
+from extract.running.telling import Progress
 from extract.shards.writer import ShardPlan
+from extract.telling import Telling
 
 LONGEST_RUN = timedelta(days=30)
 POLL_SECONDS = 2.0
