@@ -8,8 +8,9 @@ from artifactctl.api import Session
 from artifactctl.api.shares import DividedWork
 from artifactctl.domain.artifacts import Artifact, ArtifactKind, LineageRole, ReplicaState, RunState
 from artifactctl.domain.errors import Refused, UsageError
+from extract.joining import join_making, require_same
 from extract.running.engine import EngineFacts
-from extract.running.identity import labels_of, require_same
+from extract.running.identity import labels_of
 from extract.running.outcomes import Extracted, Extraction
 from extract.shards.manifest import read_packed_manifest
 from extract.shards.writer import ShardPlan
@@ -100,16 +101,22 @@ class Place:
             if known is None:
                 raise
             return known, self._divided(known, shares)  # another worker began at the same moment
-        return building, self._divided(building, shares)
+        return building, self._divided(building, shares, is_ours=True)
 
     def sealed(self) -> Artifact:
         """Return the artifact that another worker completed."""
         return self._session.artifact(str(self._wanted.out.absolute()))
 
-    def _divided(self, building: Artifact, shares: int) -> DividedWork:
-        work = self._session.divide(building, fingerprint=self.identity, shares=shares)
-        require_same(self.identity, work.division.fingerprint, place=str(self._wanted.out))
-        return work
+    def _divided(self, building: Artifact, shares: int, *, is_ours: bool = False) -> DividedWork:
+        return join_making(
+            self._session,
+            building,
+            self._wanted.out,
+            kind=ArtifactKind.HIDDEN_STATES,
+            identity=self.identity,
+            shares=shares,
+            is_ours=is_ours,
+        )
 
     def _known(self) -> Artifact | None:
         try:
