@@ -1,5 +1,7 @@
-"""Joining what is being made at a place: only by those who make the same of the same."""
+"""Beginning to make something at a place, or joining those who do: nothing of anybody else becomes part of it."""
 
+import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -7,14 +9,33 @@ from artifactctl.api import Session
 from artifactctl.api.shares import DividedWork
 from artifactctl.domain.artifacts import Artifact, ArtifactKind
 from artifactctl.domain.errors import Refused
-from extract.publishing import is_free
+from artifactctl.domain.text import display_path
+from extract.publishing import is_free, listed_names
 
 STAGE = "stage"
 """The key of an identity that names its stage; one without it is an extraction."""
 
 _EXTRACTION = "extraction"
 _ELSEWHERE = "give another --out, or run the command that began it"
+_SHARD_NAMES = re.compile(r"shard-\d+\.safetensors(\.\d+)?(\.partial)?|manifest\.json(\.partial)?")
 _WORDS = {"shard_bytes": "shard size in bytes", "norm": "final state", "dtype": "element type"}
+
+
+def require_unused(place: Path, *, packed: bool = True) -> None:
+    """Return when nothing is at a place that nobody announced, or with `packed` shards alone; Refused otherwise.
+
+    What is sealed there owns every file in it: a stranger's would be deleted with the states. Shards say themselves
+    what run they are of, and are judged by that.
+    """
+    if is_free(place):
+        return
+    names = listed_names(place) if place.is_dir() else [""]
+    stranger = next((name for name in names if not (packed and _SHARD_NAMES.fullmatch(name))), None)
+    if stranger is not None:
+        raise Refused(
+            f"{display_path(os.fsencode(place / stranger))} is there already and is no part of what is made here",
+            remedy="give another --out, or move it away",
+        )
 
 
 def join_making(

@@ -8,7 +8,7 @@ from artifactctl.api import Session
 from artifactctl.api.shares import DividedWork
 from artifactctl.domain.artifacts import Artifact, ArtifactKind, LineageRole, ReplicaState, RunState
 from artifactctl.domain.errors import Refused, UsageError
-from extract.joining import join_making, require_same
+from extract.joining import join_making, require_same, require_unused
 from extract.running.engine import EngineFacts
 from extract.running.identity import labels_of
 from extract.running.outcomes import Extracted, Extraction
@@ -78,11 +78,15 @@ class Place:
     def join(self, shares: int) -> tuple[Artifact | None, DividedWork | None]:
         """Return what is being built at the place and its division, None when nothing is; Refused for another run."""
         known = self._known()
-        return (None, None) if known is None else (known, self._divided(known, shares))
+        if known is None:
+            require_unused(self._wanted.out)  # told before the probe, which takes a while
+            return None, None
+        return known, self._divided(known, shares)
 
     def announce(self, shares: int) -> tuple[Artifact, DividedWork]:
         """Begin: a folder, the artifact with what it is made from, the run that makes it, the division."""
         self._session.require_place(self._wanted.out)
+        require_unused(self._wanted.out)
         self._wanted.out.mkdir(parents=True, exist_ok=True)
         run = self._session.start_run(_STAGE, inputs=[self._source.name])
         try:

@@ -12,7 +12,7 @@ from artifactctl.api.formats import Codec
 from artifactctl.api.shares import HeldShare
 from artifactctl.domain.artifacts import Artifact, ArtifactKind, LineageRole, ReplicaState, Reservation
 from artifactctl.domain.errors import ArtifactctlError, Busy, ExitCode, Refused, UsageError
-from extract.joining import STAGE, join_making
+from extract.joining import STAGE, join_making, require_unused
 from extract.shards.dumps import Dump, DumpLayout, DumpWriter, each_record, open_dump
 from extract.shards.fingerprint import RunFingerprint
 from extract.shards.manifest import NAME, Rejected, read_packed_manifest
@@ -233,6 +233,7 @@ def _known(session: Session, wanted: Conversion) -> Artifact | None:
 
 def _announced(session: Session, wanted: Conversion, source: Artifact) -> Artifact:
     session.require_place(wanted.out)
+    require_unused(wanted.out, packed=wanted.layout is DumpLayout.PACKED)
     wanted.out.mkdir(parents=True, exist_ok=True)
     return session.register(
         wanted.out,

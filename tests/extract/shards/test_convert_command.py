@@ -305,5 +305,29 @@ def test_records_that_were_left_out_are_shown_as_missing(ground: Ground) -> None
     assert (share.is_finished, share.records, share.tokens) == (True, 2, 13)
 
 
+@pytest.mark.parametrize("layout", ["packed", "specforge"])
+def test_a_stranger_at_the_place_never_becomes_part_of_the_new_dump(ground: Ground, layout: str) -> None:
+    made.packed(ground.data / "post", made.records())
+    ground.scan()
+    out = ground.data / "theirs"
+    out.mkdir()
+    (out / "precious.txt").write_text("ours alone")
+    (ground.data / "file").touch()
+
+    for place, said in ((out, f"{out}/precious.txt is there already"), (ground.data / "file", "is there already")):
+        refused = refusal("scratch/post", "--to", layout, "--out", place)
+        assert isinstance(refused, Refused)
+        assert said in refused.message
+    assert [path.name for path in out.iterdir()] == ["precious.txt"]
+
+
+def test_shards_of_no_size_are_refused(ground: Ground) -> None:
+    specforge(ground)
+
+    assert isinstance(
+        refusal("scratch/theirs", "--to", "packed", "--shard-size", "0B", "--out", ground.data / "no"), UsageError
+    )
+
+
 def _interrupt(_amount: int) -> None:
     raise KeyboardInterrupt
