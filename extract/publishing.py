@@ -11,6 +11,7 @@ What a killed run left in the folder aside is taken away by the next one. Scratc
 import errno
 import fcntl
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -52,6 +53,15 @@ def folder_aside(place: Path, members: tuple[str, ...]) -> Iterator[Path]:
 def listed_names(folder: Path) -> list[str]:
     """Return the names in a folder, sorted."""
     return sorted(os.listdir(folder))
+
+
+def allocated_below(folder: Path) -> int:
+    """Return what the files in a folder, and in its folders, take on disk."""
+    total_bytes = 0
+    for name in listed_names(folder):
+        entry = (folder / name).lstat()
+        total_bytes += allocated_below(folder / name) if stat.S_ISDIR(entry.st_mode) else entry.st_blocks * 512
+    return total_bytes
 
 
 def is_free(place: Path) -> bool:

@@ -111,9 +111,11 @@ class Admission:
         )
 
     def promises_for(self, purpose: str) -> tuple[Reservation, ...]:
-        """Return what was promised for a purpose before and is still in force, oldest first."""
+        """Return what was promised on this volume for a purpose before and is still in force, oldest first."""
+        volume = self._host.usage(self._place).filesystem_uuid
         with self._catalog.reading() as reading:
-            found = [each for each in reading.reservations(self._clock()) if each.purpose == purpose]
+            promised = reading.reservations(self._clock(), filesystem_uuid=volume)
+        found = [each for each in promised if each.purpose == purpose]
         return tuple(sorted(found, key=lambda each: (each.made_at, each.reservation_id)))
 
     def ends(self, plan: CapacityPlan) -> datetime:

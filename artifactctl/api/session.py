@@ -278,6 +278,11 @@ class Session:
             plans_folder=self._state_folder / "plans",
         )
 
+    def is_divided(self, artifact: Artifact) -> bool:
+        """Whether somebody divided the making of the artifact."""
+        with self._catalog.reading() as reading:
+            return reading.division(artifact.artifact_id) is not None
+
     def divide(self, artifact: Artifact, *, fingerprint: Mapping[str, str], shares: int) -> "DividedWork":
         """Divide the making of an artifact into shares, or join those who did before, with their division."""
         from artifactctl.api.shares import DividedWork

@@ -13,7 +13,7 @@ import click
 from artifactctl.domain.errors import ExitCode
 from extract.answering import Stage
 from extract.running.engines import ENGINES
-from extract.shards.command import Size
+from extract.shards.command import SMALLEST_SHARD, Size
 
 if TYPE_CHECKING:
     from extract.running.outcomes import Extracted
@@ -50,7 +50,9 @@ class Layers(click.ParamType):  # type: ignore[type-arg]  # generic for type che
     help="Keep the last state too, before or after the final norm.",
 )
 @click.option("--codec", type=click.Choice(["none", "planes"]), default="none", show_default=True, help="Lossless.")
-@click.option("--shard-size", type=Size(), default="4GiB", help="How large shards become, uncoded (default: 4GiB).")
+@click.option(
+    "--shard-size", type=SMALLEST_SHARD, default="4GiB", help="How large shards become, uncoded (default: 4GiB)."
+)
 @click.option("--name", default="", help="What to call the states (default: root/path).")
 @click.option(
     "--server", "servers", multiple=True, metavar="URL", help="For engines that are servers; may be repeated."

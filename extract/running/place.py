@@ -8,8 +8,9 @@ from artifactctl.api import Session
 from artifactctl.api.shares import DividedWork
 from artifactctl.domain.artifacts import Artifact, ArtifactKind, LineageRole, ReplicaState, RunState
 from artifactctl.domain.errors import Refused, UsageError
+from extract.joining import join_making, require_same, require_unused
 from extract.running.engine import EngineFacts
-from extract.running.identity import labels_of, require_same
+from extract.running.identity import labels_of
 from extract.running.outcomes import Extracted, Extraction
 from extract.shards.manifest import read_packed_manifest
 from extract.shards.writer import ShardPlan
@@ -77,11 +78,15 @@ class Place:
     def join(self, shares: int) -> tuple[Artifact | None, DividedWork | None]:
         """Return what is being built at the place and its division, None when nothing is; Refused for another run."""
         known = self._known()
-        return (None, None) if known is None else (known, self._divided(known, shares))
+        if known is None:
+            require_unused(self._wanted.out)  # told before the probe, which takes a while
+            return None, None
+        return known, self._divided(known, shares)
 
     def announce(self, shares: int) -> tuple[Artifact, DividedWork]:
         """Begin: a folder, the artifact with what it is made from, the run that makes it, the division."""
         self._session.require_place(self._wanted.out)
+        require_unused(self._wanted.out)
         self._wanted.out.mkdir(parents=True, exist_ok=True)
         run = self._session.start_run(_STAGE, inputs=[self._source.name])
         try:
@@ -100,16 +105,22 @@ class Place:
             if known is None:
                 raise
             return known, self._divided(known, shares)  # another worker began at the same moment
-        return building, self._divided(building, shares)
+        return building, self._divided(building, shares, is_ours=True)
 
     def sealed(self) -> Artifact:
         """Return the artifact that another worker completed."""
         return self._session.artifact(str(self._wanted.out.absolute()))
 
-    def _divided(self, building: Artifact, shares: int) -> DividedWork:
-        work = self._session.divide(building, fingerprint=self.identity, shares=shares)
-        require_same(self.identity, work.division.fingerprint, place=str(self._wanted.out))
-        return work
+    def _divided(self, building: Artifact, shares: int, *, is_ours: bool = False) -> DividedWork:
+        return join_making(
+            self._session,
+            building,
+            self._wanted.out,
+            kind=ArtifactKind.HIDDEN_STATES,
+            identity=self.identity,
+            shares=shares,
+            is_ours=is_ours,
+        )
 
     def _known(self) -> Artifact | None:
         try:

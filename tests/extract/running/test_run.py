@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from artifactctl.api.formats import Codec, FinalState
-from artifactctl.domain.artifacts import RunState
+from artifactctl.domain.artifacts import ArtifactKind, RunState
 from artifactctl.domain.errors import CheckFailed, Refused, UsageError
 from extract.running.engine import Computed, Outcome, Unable
 from extract.running.outcomes import Stopped
@@ -164,6 +164,34 @@ def test_what_the_probe_computed_is_not_computed_again(site: Site) -> None:
     assert sorted(engine.computed) == list(range(60))
     (admitted,) = site.events("admitted")
     assert admitted["tokens_per_second"] > 0
+
+
+def test_a_stranger_at_the_place_never_becomes_part_of_the_states(site: Site) -> None:
+    site.out.mkdir()
+    (site.out / "precious.txt").write_text("somebody else's")
+    engine = ArithmeticEngine()
+
+    with pytest.raises(Refused, match=r"precious\.txt is there already"):
+        site.run(engine)
+
+    assert [path.name for path in site.out.iterdir()] == ["precious.txt"]
+    assert engine.computed == []
+
+
+def test_a_run_never_writes_into_what_another_program_is_making(site: Site) -> None:
+    site.out.mkdir()
+    with site.open() as session:
+        states = session.register(site.out, kind=ArtifactKind.HIDDEN_STATES, name="theirs", building=True)
+        session.divide(states, fingerprint={"stage": "conversion", "source": "x"}, shares=1)
+        answers = site.root / "answers"
+        answers.mkdir()
+        session.register(answers, kind=ArtifactKind.RESPONSE_SET, name="answers", building=True)
+
+    with pytest.raises(Refused, match="begun by a command of another stage: conversion"):
+        site.run()
+    with pytest.raises(Refused, match="answers, a response_set, is being made there"):
+        site.run(out=answers)
+    assert list(site.out.iterdir()) == list(answers.iterdir()) == []
 
 
 @pytest.mark.parametrize(
