@@ -275,6 +275,7 @@ class Session:
             here=self._here,
             policy=self._policy,
             clock=self._clock,
+            actor=self._actor,
             plans_folder=self._state_folder / "plans",
         )
 
