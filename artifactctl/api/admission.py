@@ -104,7 +104,7 @@ class Admission:
         with self._catalog.reading() as reading:
             promised = reading.reservations(now, filesystem_uuid=usage.filesystem_uuid)
         headroom = measure_headroom(
-            usage, now=now, reservations=promised, own_reservation_id="" if own is None else own.reservation_id
+            usage, reservations=promised, own_reservation_id="" if own is None else own.reservation_id
         )
         headroom_bytes, limited_by = headroom.binding(peak_bytes=1, files=1)
         return Room(

@@ -36,9 +36,9 @@ def open_session(
 ) -> "Session":
     """Open the catalog that a person on this machine would mean, or the one at `catalog` (a path or a database URL).
 
-    `clock` is the machine's own unless given; `actor` is what the audit log calls the program, by default the account
-    that runs it. What it may do is what that account may. UsageError when there is no catalog: making one is a person's
-    decision.
+    `clock` is the machine's own unless given, and then alone says when a promise is over; `actor` is what the audit log
+    calls the program, by default the account that runs it. What it may do is what that account may. UsageError when
+    there is no catalog: making one is a person's decision.
     """
     from artifactctl.catalog import open_catalog
     from artifactctl.configuration.account import account_here, stand_in_machine_id
@@ -55,8 +55,9 @@ def open_session(
     host = LocalHost(stand_in_machine_id=stand_in_machine_id(around))
     now = clock or host.now
     account = account_here(around, host=host.identify().hostname)
+    opened = open_catalog(where.location, now=now(), doorkeeper=Doorkeeper(lambda: account))
     return Session(
-        catalog=open_catalog(where.location, now=now(), doorkeeper=Doorkeeper(lambda: account)),
+        catalog=opened.measure_by(host.uptime) if clock is None else opened,
         host=host,
         clock=now,
         actor=actor or account.actor,

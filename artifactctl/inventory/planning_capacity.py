@@ -56,7 +56,7 @@ class PlanningWorld:
     def headroom(self, usage: VolumeUsage, *, own_reservation_id: str = "") -> Headroom:
         """Return what may still be written there, by whoever was promised the reservation of this id."""
         promised: Sequence[Reservation] = self.reading.reservations(self.now) if self.reading else ()
-        return measure_headroom(usage, now=self.now, reservations=promised, own_reservation_id=own_reservation_id)
+        return measure_headroom(usage, reservations=promised, own_reservation_id=own_reservation_id)
 
     def runs(self) -> tuple[FinishedRun, ...]:
         """Return what earlier runs teach."""
