@@ -117,6 +117,15 @@ def take_away_asides(folder: Path, name: str, *, keep: str = "") -> None:
             (folder / found).unlink(missing_ok=True)
 
 
+def take_away(file: Path) -> None:
+    """Remove a file of the stage's own, durably; nothing happens where it is not there."""
+    try:
+        file.unlink()
+    except FileNotFoundError:
+        return
+    sync_folder(file.parent)
+
+
 def scratch_file(folder: Path) -> IO[bytes]:
     """Return a file without a name on the filesystem of `folder`; its bytes are free when it is closed."""
     return tempfile.TemporaryFile(dir=folder)

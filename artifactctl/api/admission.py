@@ -14,6 +14,7 @@ from artifactctl.capacity.presets import ModelShape, model_shape_from_config
 from artifactctl.capacity.recipes import ExtractionRecipe, FileLayout
 from artifactctl.capacity.verdict import CapacityPlan
 from artifactctl.domain.artifacts import Reservation
+from artifactctl.reclaim.relief import Giving, Relief
 
 if TYPE_CHECKING:
     from artifactctl.catalog import Catalog
@@ -29,7 +30,9 @@ __all__ = [
     "FileLayout",
     "FinishedRun",
     "Fit",
+    "Giving",
     "ModelShape",
+    "Relief",
     "Room",
     "model_shape_from_config",
 ]
@@ -61,6 +64,7 @@ class Admission:
         here: "Here",
         policy: "Callable[[], Policy]",
         clock: Callable[[], datetime],
+        actor: str,
         plans_folder: Path,
     ) -> None:
         self._catalog = catalog
@@ -69,6 +73,7 @@ class Admission:
         self._here = here
         self._policy = policy
         self._clock = clock
+        self._actor = actor
         self._plans_folder = plans_folder
 
     def plan(
@@ -109,6 +114,25 @@ class Admission:
             limited_by=limited_by,
             mount=os.fsdecode(usage.mount),
         )
+
+    def relief(self) -> Relief:
+        """Return what would free bytes here at once, what later, and what is kept and why; looks at the volume."""
+        from artifactctl.inventory.machines import roots_on_volume
+        from artifactctl.reclaim.relief import relief_on
+        from artifactctl.reclaim.workplace import Workplace
+
+        workplace = Workplace(
+            catalog=self._catalog,
+            host=self._host,
+            policy=self._policy(),
+            actor=self._actor,
+            clock=self._clock,
+            new_operation=lambda: "",
+        )
+        usage = self._host.usage(self._place)
+        with self._catalog.reading() as reading:
+            roots = roots_on_volume(reading, self._host.identify(), usage.filesystem_uuid)
+        return relief_on(workplace, roots)
 
     def promises_for(self, purpose: str) -> tuple[Reservation, ...]:
         """Return what was promised on this volume for a purpose before and is still in force, oldest first."""

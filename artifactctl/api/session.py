@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from artifactctl.api.leases import HeldLease
 from artifactctl.domain.artifacts import Artifact, ArtifactKind, ReplicaState, Reservation, Run, RunState
 from artifactctl.domain.errors import UsageError
+from artifactctl.domain.shares import Share
 
 if TYPE_CHECKING:
     from artifactctl.api.admission import Admission
@@ -275,6 +276,7 @@ class Session:
             here=self._here,
             policy=self._policy,
             clock=self._clock,
+            actor=self._actor,
             plans_folder=self._state_folder / "plans",
         )
 
@@ -291,6 +293,31 @@ class Session:
         division = divide(self._catalog, artifact, fingerprint=fingerprint, shares=shares, acting=self._acting())
         worker = Worker.of(os.getpid(), self._host.identify(), owner=secrets.token_hex(16))
         return DividedWork(self._catalog, artifact, division, worker, self._acting)
+
+    def divided(self, artifact: Artifact) -> "DividedWork | None":
+        """Return the shares that an artifact was made in; None when it was not made so."""
+        with self._catalog.reading() as reading:
+            division = reading.division(artifact.artifact_id)
+        return (
+            None
+            if division is None
+            else self.divide(artifact, fingerprint=division.fingerprint, shares=division.shares)
+        )
+
+    def reopen(self, artifact: Artifact, shares: Sequence[Share], *, why: str, run: Run | None = None) -> None:
+        """Make some of a complete artifact again: its shares, as they were seen finished, may be claimed once more.
+
+        Refused while somebody has leased it, or where it has another copy. `run` is what makes it from here on.
+        """
+        from artifactctl.inventory.reopening import reopen
+
+        reopen(self._host, self._catalog, artifact, shares, why=why, run=run, acting=self._acting())
+
+    def found_damaged(self, artifact: Artifact) -> datetime | None:
+        """Return when `verify` last found something wrong with it; None when it has not, or found it whole since."""
+        from artifactctl.inventory.reopening import last_failure
+
+        return last_failure(self._catalog, artifact)
 
     def start_run(self, stage: str, *, inputs: Sequence[str] = (), command: str = "") -> Run:
         """Record that a stage (`respond`, `merge`, `vocab`, `extraction`, `training`) has begun."""

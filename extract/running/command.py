@@ -70,8 +70,9 @@ def run_command(corpus: str, model: Path, engine: str, out: Path, **options: Any
     """Extract the hidden states of a corpus.
 
     The planner is asked first, with what the first 32 records cost; what does not fit is refused. Run again after
-    anything, the same command goes on; run on several machines at once, they share the work. Records are known by their
-    tokens: a run of another corpus, model, layers or codec is refused at the same place.
+    anything, the same command goes on, makes shards that were lost since again, and tries records that were rejected
+    once more; run on several machines at once, they share the work. Records are known by their tokens: a run of another
+    corpus, model, layers or codec is refused at the same place.
 
     Exits 5 when it was stopped, or when records are missing; they are listed.
     """
