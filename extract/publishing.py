@@ -18,7 +18,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from artifactctl.domain.errors import Busy, UsageError
+from artifactctl.domain.errors import Busy, Refused, UsageError
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @contextmanager
@@ -26,7 +28,7 @@ def folder_aside(place: Path, members: tuple[str, ...]) -> Iterator[Path]:
     """Yield the locked, empty folder in which the output for `place` is written.
 
     `members` are all names that a run ever writes there: what is left of them is removed at the beginning, and at the
-    end unless `publish` has renamed the folder. Busy when another run has it.
+    end unless `publish` has renamed the folder. Busy when another run has it, Refused when the volume is full.
     """
     aside = place.with_name(f".{place.name}.partial")
     try:
@@ -34,6 +36,8 @@ def folder_aside(place: Path, members: tuple[str, ...]) -> Iterator[Path]:
         lock = os.open(aside, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except (NotADirectoryError, FileExistsError) as error:
         raise UsageError(f"{aside} is in the way", remedy="move it away") from error
+    except OSError as error:
+        raise (_no_room(place) if error.errno in _FULL else error) from error
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -42,12 +46,21 @@ def folder_aside(place: Path, members: tuple[str, ...]) -> Iterator[Path]:
         _take_away(aside, members)
         try:
             yield aside
+        except OSError as error:
+            raise (_no_room(place) if error.errno in _FULL else error) from error
         finally:
             if _is_still_at(lock, aside):
                 _take_away(aside, members)
                 os.rmdir(aside)
     finally:
         os.close(lock)
+
+
+def _no_room(place: Path) -> Refused:
+    return Refused(
+        f"{place.parent} has no room left for {place.name}; nothing of it stays",
+        remedy=f"`artifactctl rescue {place.parent}` says what could go; then the same command again",
+    )
 
 
 def listed_names(folder: Path) -> list[str]:

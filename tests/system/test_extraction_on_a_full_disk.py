@@ -7,6 +7,10 @@ from pathlib import Path
 import pytest
 
 from artifactctl.domain.errors import Refused
+from extract.merging.manifest import Recipe
+from extract.merging.merge import merge
+from extract.merging.preparing import Limits
+from extract.merging.sources import Source
 from extract.merging.tokenization import CorpusTokenizer
 from extract.running import room
 from extract.running.outcomes import Extracted, Stopped
@@ -221,3 +225,24 @@ def test_a_run_that_waits_names_a_command_after_which_it_goes_on(
 
 def _volume(site: Site) -> Volume:
     return Volume(kind=FilesystemKind.EXT4, mount=site.root.parent, image=None)
+
+
+@pytest.mark.parametrize("left_bytes", [0, 48 * 1024])
+def test_a_merge_that_meets_a_full_volume_is_refused_and_nothing_of_it_stays(
+    site: Site,
+    tiny: CorpusTokenizer,  # noqa: F811
+    left_bytes: int,
+) -> None:
+    source = site.root / "responses.jsonl"
+    before = sorted(path.name for path in site.root.iterdir())
+    held_free = _volume(site).mount / "held-free"
+    held_free.write_bytes(bytes(left_bytes))
+    fill_with_bytes(_volume(site))
+    held_free.unlink()
+    recipe = Recipe(tokenizer=tiny, limits=Limits(), seed=2)
+
+    with pytest.raises(Refused) as refused:
+        merge([Source(path=source)], site.root / "other", recipe, progress=lambda _: None)
+
+    assert refused.value.message == f"{site.root} has no room left for other; nothing of it stays"
+    assert sorted(path.name for path in site.root.iterdir()) == before
