@@ -58,6 +58,8 @@ class Layers(click.ParamType):  # type: ignore[type-arg]  # generic for type che
     "--server", "servers", multiple=True, metavar="URL", help="For engines that are servers; may be repeated."
 )
 @click.option("--via", type=click.Choice(["hook", "http"]), default="hook", help="How a server hands states over.")
+@click.option("--key-file", type=_PATH, metavar="FILE", help="A file with the servers' key.")
+@click.option("--key-env", metavar="NAME", help="The name of a variable with the servers' key.")
 @click.option("--device", default="auto", help="For hf: cpu, cuda, cuda:1 (default: a GPU if there is one).")
 @click.option(
     "--dtype", default="auto", help="For hf: what it computes in (default: float32 on a CPU, else the model's)."
@@ -78,6 +80,7 @@ def run_command(corpus: str, model: Path, engine: str, out: Path, **options: Any
     """
     from artifactctl.api.formats import Codec, FinalState
     from extract.answering import answer, session
+    from extract.credentials import chosen_key
     from extract.requirements import need
     from extract.running.engine import EngineRequest
     from extract.running.engines import open_engine
@@ -102,6 +105,7 @@ def run_command(corpus: str, model: Path, engine: str, out: Path, **options: Any
         final_state=FinalState(options["final_state"]),
         servers=options["servers"],
         via=options["via"],
+        key=chosen_key(file=options["key_file"], variable=options["key_env"], environment=os.environ),
         device=options["device"],
         dtype=options["dtype"],
         batch_tokens=options["batch_tokens"],
