@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from artifactctl.api.leases import HeldLease
-from artifactctl.domain.artifacts import Artifact, ArtifactKind, ReplicaState, Reservation, Run, RunState
+from artifactctl.domain.artifacts import Artifact, ArtifactKind, LineageRole, ReplicaState, Reservation, Run, RunState
 from artifactctl.domain.errors import UsageError
 
 if TYPE_CHECKING:
@@ -153,6 +153,12 @@ class Session:
 
         with self._catalog.reading() as reading:
             return find_artifact(reading, name, here=self._here)
+
+    def parents(self, artifact: Artifact) -> tuple[tuple[Artifact, LineageRole], ...]:
+        """Return what an artifact was made from or needs, each with its role."""
+        with self._catalog.reading() as reading:
+            found = [(reading.artifact_by_id(e.parent_id), e.role) for e in reading.parents(artifact.artifact_id)]
+        return tuple((parent, role) for parent, role in found if parent is not None)
 
     def reserve(
         self, path: PathLike, *, reserved_bytes: int, purpose: str, until: datetime, files: int = 1
