@@ -129,6 +129,12 @@ class Session:
             f"{artifact.name} has no living copy on this machine", remedy=f"artifactctl show {artifact.name}"
         )
 
+    def measure(self, artifact: Artifact, metrics: Mapping[str, float]) -> Artifact:
+        """Record measurements of an artifact, finite numbers by name, such as its step and losses."""
+        from artifactctl.inventory.linking import record
+
+        return record(self._catalog, artifact.name, metrics, here=self._here, acting=self._acting())
+
     def files(self, name: str) -> tuple[str, ...]:
         """Return the catalogued files of an artifact, relative to its path; what else lies there is no part of it.
 

@@ -27,7 +27,7 @@ from train.draft import DraftConfig
 from train.exporting.checking import check_served, weight_problems
 from train.exporting.layer_ids import layer_ids_for
 from train.exporting.served import CONFIG, WEIGHTS, served_config
-from train.target import TargetConfig
+from train.target import TargetConfig, read_target_config
 from train.weights import read_shape, served_tensors
 
 LONGEST_RUN = timedelta(hours=6)
@@ -82,6 +82,15 @@ def trained_checkpoint(session: Session, word: str) -> Trained:
         map_digest=digest,
         mapped_with=_map_of(session, artifact, digest),
     )
+
+
+def target_of(trained: Trained, target: Path | None) -> TargetConfig:
+    """Return the shape of the target that a draft is for; UsageError where nobody says it."""
+    if target is None:
+        raise UsageError(
+            f"which model {trained.artifact.name} drafts for is not known", remedy="give --target DIR|FILE.gguf"
+        )
+    return read_target_config(target)
 
 
 def export_checkpoint(session: Session, trained: Trained, place: Path, target: TargetConfig, *, name: str) -> Exported:
