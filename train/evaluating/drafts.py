@@ -5,13 +5,14 @@ from pathlib import Path
 
 from artifactctl.api import Session
 from artifactctl.domain.artifacts import Artifact, ArtifactKind
-from artifactctl.domain.errors import Refused, UsageError
+from artifactctl.domain.errors import UsageError
 from extract.meant import catalogued, place_meant
 from train.draft import DraftModel, initialise
 from train.exporting.loading import load_served
 from train.exporting.served import CONFIG
+from train.fitting import require_fit
 from train.target import FrozenTarget
-from train.weights import SHAPE, read_draft
+from train.weights import SHAPE, read_draft, read_shape
 
 _KINDS = (ArtifactKind.CHECKPOINT, ArtifactKind.DRAFT_MODEL)
 
@@ -41,15 +42,11 @@ def draft_meant(session: Session, word: str) -> MeantDraft:
 
 def load_draft(meant: MeantDraft, frozen: FrozenTarget) -> DraftModel:
     """Return the draft, in float32 and for inference; Refused when it is none of this target, CheckFailed."""
-    is_checkpoint = (meant.folder / SHAPE).is_file()
-    model = read_draft(meant.folder, frozen.embedding.float()) if is_checkpoint else load_served(meant.folder, frozen)
-    deepest = max(model.config.layers)
-    if deepest > frozen.config.blocks:
-        raise Refused(
-            f"{meant.folder} reads the target's states at boundary {deepest}, and the target has "
-            f"{frozen.config.blocks} blocks",
-            remedy="give --target the model that it was trained for",
-        )
+    if (meant.folder / SHAPE).is_file():
+        require_fit(str(meant.folder), read_shape(meant.folder), frozen.config)
+        model = read_draft(meant.folder, frozen.embedding.float())
+    else:
+        model = load_served(meant.folder, frozen)
     return model.eval().requires_grad_(requires_grad=False)
 
 

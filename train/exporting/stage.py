@@ -17,7 +17,7 @@ from typing import Any
 from artifactctl.api import Session
 from artifactctl.api.formats import MANIFEST_NAME, MANIFEST_SCHEMA
 from artifactctl.domain.artifacts import Artifact, ArtifactKind, LineageRole
-from artifactctl.domain.errors import CheckFailed, Refused, UsageError
+from artifactctl.domain.errors import CheckFailed, UsageError
 from extract.merging.sources import digest_of
 from extract.publishing import folder_aside, is_free, publish, sync_file
 from extract.requirements import need
@@ -27,6 +27,7 @@ from train.draft import DraftConfig
 from train.exporting.checking import check_served, weight_problems
 from train.exporting.layer_ids import layer_ids_for
 from train.exporting.served import CONFIG, WEIGHTS, served_config
+from train.fitting import require_fit
 from train.target import TargetConfig, read_target_config
 from train.weights import read_shape, served_tensors
 
@@ -95,7 +96,7 @@ def target_of(trained: Trained, target: Path | None) -> TargetConfig:
 
 def export_checkpoint(session: Session, trained: Trained, place: Path, target: TargetConfig, *, name: str) -> Exported:
     """Write and register the export; Refused when the draft is none of this target, or the place is taken."""
-    _require_same_target(trained, target)
+    require_fit(trained.artifact.name, trained.config, target)
     ids = layer_ids_for(trained.config.layers, blocks=target.blocks, architecture=target.architecture)
     session.require_place(place)
     with session.lease([trained.artifact.name], until=session.now + LONGEST_RUN):
@@ -210,17 +211,6 @@ def _map_of(session: Session, checkpoint: Artifact, digest: str) -> str:
                 remedy=f"artifactctl lineage {checkpoint.name}",
             )
     return maps[0].name if maps else ""
-
-
-def _require_same_target(trained: Trained, target: TargetConfig) -> None:
-    config = trained.config
-    mine = (config.hidden_size, config.target_vocabulary)
-    if mine != (target.hidden_size, target.vocabulary):
-        raise Refused(
-            f"{trained.artifact.name} drafts for a target of {mine[0]:,} channels and {mine[1]:,} tokens, not of "
-            f"{target.hidden_size:,} and {target.vocabulary:,}",
-            remedy="give --target the model that it was trained for",
-        )
 
 
 def _tensor_count(place: Path) -> int:

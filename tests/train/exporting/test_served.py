@@ -164,5 +164,5 @@ def test_a_draft_of_another_target_is_refused(tmp_path: Path) -> None:
     shown = torch.zeros(400, dtype=torch.bool)
     shown[list(USED)] = True
     save_file({**tensors, "t2d": shown}, folder / "model.safetensors")
-    with pytest.raises(Refused, match="vocab_size 400, the target has 300"):
+    with pytest.raises(Refused, match="400 tokens, not of 16 and 300"):
         load_served(folder, load_target(target))
