@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from extract.running.hf_model import LoadedModel, load
-from tests.extract.conftest import gguf, stages, tiny_folder
+from tests.extract.conftest import gguf, smollm, tiny_folder
 from tests.train.evaluating.targets import LAYERS, write_llama
 from train.evaluating.running_target import RunningTarget
 
-__all__ = ["gguf", "stages", "tiny_folder"]
+__all__ = ["gguf", "smollm", "tiny_folder"]
 
 
 @pytest.fixture(scope="session")

@@ -7,37 +7,14 @@ import pytest
 import torch
 
 from extract.running.hf_model import LoadedModel
+from tests.train.evaluating.foretelling import Foretelling
 from tests.train.evaluating.targets import LAYERS, drafts_of
 from train.evaluating.chain import ChainDrafter, ConstantDrafter
-from train.evaluating.choosing import Choosing, Greedy, Proposal
+from train.evaluating.choosing import Greedy
 from train.evaluating.decoding import Decoded, Drafter, decode_alone, decode_with_draft
 from train.evaluating.running_target import RecordedTarget, RunningTarget
 
 CHAIN, TOKENS = 3, 16
-
-
-class Foretelling:
-    """Knows the answer, and lies in every `wrong_every`-th proposal."""
-
-    def __init__(self, answer: Sequence[int], prompt: Sequence[int], *, wrong_every: int) -> None:
-        self._whole = [*prompt, *answer]
-        self._wrong_every = wrong_every
-        self._length = 0
-        self._proposed = 0
-
-    def begin(self) -> None:
-        self._length, self._proposed = 1, 0
-
-    def propose(
-        self, states: torch.Tensor, ids_after: Sequence[int], *, count: int, choosing: Choosing
-    ) -> list[Proposal]:
-        self._length += len(ids_after)
-        assert self._whole[self._length - len(ids_after) : self._length] == list(ids_after)
-        tokens = []
-        for token in [*self._whole, *[0] * count][self._length : self._length + count]:
-            self._proposed += 1
-            tokens.append((token + 1) % 300 if self._proposed % self._wrong_every == 0 else token)
-        return [Proposal(token=token) for token in tokens]
 
 
 def alone(target: RunningTarget, prompt: Sequence[int]) -> Decoded:
