@@ -1,6 +1,6 @@
 """Evaluating a draft as a stage: what is compared, from the words of a command to numbers in the catalog."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import timedelta
@@ -9,13 +9,13 @@ from typing import Any
 
 from artifactctl.api import Session
 from artifactctl.domain.artifacts import Artifact
-from artifactctl.domain.errors import UsageError
+from artifactctl.domain.errors import Refused, UsageError
 from extract.meant import place_meant
 from extract.merging.tokenization import CorpusTokenizer, read_tokenizer
 from extract.running.hf_model import LoadedModel, load
 from train.evaluating.drafts import draft_meant, load_draft, untrained_like
 from train.evaluating.measuring import Evaluation, Measuring, Settings
-from train.evaluating.prompts import encoded_prompts
+from train.evaluating.prompts import EncodedPrompt, encoded_prompts
 from train.evaluating.running_target import RunningTarget
 from train.target import load_target, read_target_config
 
@@ -54,6 +54,7 @@ def evaluate_draft(session: Session, asked: Asked, progress: Callable[[int], Non
     tokenizer = read_tokenizer(asked.target)
     room_tokens = config.longest_positions - wanted.tokens - 2 * wanted.chain
     prompts = encoded_prompts(place_meant(session, asked.prompts), tokenizer, room_tokens=room_tokens)
+    _require_known_tokens(prompts, vocabulary=config.vocabulary)
     with ExitStack() as held:
         if meant.artifact is not None:
             held.enter_context(session.lease([meant.artifact.name], until=session.now + LONGEST_RUN))
@@ -80,6 +81,16 @@ def metrics_of(evaluation: Evaluation) -> dict[str, float]:
         "eval/sampled_acceptance_len": None if evaluation.sampled is None else evaluation.sampled.length,
     }
     return {name: value for name, value in found.items() if value is not None}
+
+
+def _require_known_tokens(prompts: Sequence[EncodedPrompt], *, vocabulary: int) -> None:
+    for prompt in prompts:
+        beyond = max(prompt.ids)
+        if beyond >= vocabulary:
+            raise Refused(
+                f"{prompt.label} has token {beyond:,}, and the target only {vocabulary:,}",
+                remedy="give the target with its own tokenizer",
+            )
 
 
 def _stops(loaded: LoadedModel, tokenizer: CorpusTokenizer) -> frozenset[int]:

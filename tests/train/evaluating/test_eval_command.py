@@ -9,6 +9,7 @@ import torch
 from artifactctl.domain.errors import ArtifactctlError, CheckFailed, Refused, UsageError
 from tests.train.catalogued import Catalogued, catalogued
 from tests.train.evaluating.targets import drafts_of, write_llama
+from tests.train.exporting.counting import counting_draft, counting_target
 from train.draft import DraftModel
 from train.exporting.served import served_config
 from train.weights import served_tensors
@@ -87,6 +88,20 @@ def test_a_folder_that_nobody_catalogued_is_measured_too(
     assert (found["name"], found["lossless"], found["path"]) == (None, True, str(folder))
 
 
+def test_a_draft_that_is_right_in_its_first_proposal_alone_gives_two_tokens_a_pass(
+    place: Catalogued, asked: Path, tmp_path: Path, tiny_folder: Path
+) -> None:
+    target = counting_target(tmp_path / "target", tiny_folder)
+    draft = counting_draft(tmp_path / "draft", target)
+
+    found = place.answer("eval", "--draft", draft, "--target", target, "--prompts", asked, *TOKENS)
+
+    assert found["lossless"]
+    assert found["acceptance_length"] == 2
+    assert found["acceptance_by_position"] == [1, 0, None]
+    assert found["baseline_acceptance_length"] < 1.5
+
+
 def test_a_draft_of_another_target_is_refused(
     place: Catalogued, llama_folder: Path, asked: Path, tmp_path: Path, tiny_folder: Path
 ) -> None:
@@ -129,6 +144,16 @@ def test_prompts_that_cannot_be_asked_are_an_error(
     raised = error(place, "eval", "--draft", "checkpoint", "--target", llama_folder, "--prompts", file)
     assert isinstance(raised, UsageError)
     assert said in raised.message
+
+
+def test_a_tokenizer_of_more_tokens_than_the_target_has_is_refused(
+    place: Catalogued, llama_folder: Path, asked: Path, tmp_path: Path, tiny_folder: Path
+) -> None:
+    target = counting_target(tmp_path / "target", tiny_folder, tokens=256)
+    place.checkpoint(drafts_of(llama_folder))
+    raised = error(place, "eval", "--draft", "checkpoint", "--target", target, "--prompts", asked)
+    assert isinstance(raised, Refused)
+    assert "has token 257, and the target only 256" in raised.message
 
 
 def test_what_is_no_draft_is_said(place: Catalogued, llama_folder: Path, asked: Path, tmp_path: Path) -> None:
