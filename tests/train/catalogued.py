@@ -5,19 +5,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import click
 from click.testing import CliRunner, Result
 
 from artifactctl.cli.main import program
 from artifactctl.cli.surroundings import Surroundings
 from extract.vocabulary.draft_map import DraftMap
 from extract.vocabulary.map_files import write_map
+from train.cli import train
 from train.draft import DraftModel
-from train.evaluating.command import eval_command
-from train.exporting.command import export_command
 from train.weights import write_draft
-
-_TRAIN = click.Group("train", commands={"eval": eval_command, "export": export_command})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +36,7 @@ class Catalogued:
 
     def train(self, *words: str | Path) -> Result:
         """Run a stage; an error it raises is in the result."""
-        return CliRunner().invoke(_TRAIN, list(map(str, words)), env=self.environment)
+        return CliRunner().invoke(train, list(map(str, words)), env=self.environment)
 
     def answer(self, *words: str | Path, code: int = 0) -> Any:
         """Run a stage that must end with the code and return its answer."""
