@@ -19,7 +19,7 @@ SPREAD := -n $(TEST_WORKERS) --maxprocesses 8 --dist worksteal
 help:
 	@echo "make demo    install into $(VENV) and tell the founding story on this machine"
 	@echo "make test    lint, types, layers, then every test (as root also those on real volumes)"
-	@echo "make test-sglang  the engine sglang against a real server on this CPU (7 GB and a quarter of an hour)"
+	@echo "make test-sglang  the engine sglang, and an exported draft, against a real server on this CPU (7 GB, 20 minutes)"
 	@echo "make lint    ruff, mypy and import-linter only"
 	@echo "make clean   remove $(VENV), build products and caches"
 
@@ -57,7 +57,7 @@ test: lint
 test-sglang: $(TEST_STAMP)
 	PYTHON=$(PYTHON) .ci/sglang-environment $(SGLANG_VENV)
 	ARTIFACTCTL_SGLANG_PYTHON=$(abspath $(SGLANG_VENV))/bin/python \
-		$(IN_VENV)/python -m pytest tests/extract/sglang/real/same_states.py
+		$(IN_VENV)/python -m pytest tests/extract/sglang/real/same_states.py tests/train/exporting/real/served_draft.py
 
 clean:
 	rm -rf $(VENV) $(SGLANG_VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from artifactctl.api.leases import HeldLease
-from artifactctl.domain.artifacts import Artifact, ArtifactKind, ReplicaState, Reservation, Run, RunState
+from artifactctl.domain.artifacts import Artifact, ArtifactKind, LineageRole, ReplicaState, Reservation, Run, RunState
 from artifactctl.domain.errors import UsageError
 from artifactctl.domain.shares import Share
 
@@ -131,6 +131,12 @@ class Session:
             f"{artifact.name} has no living copy on this machine", remedy=f"artifactctl show {artifact.name}"
         )
 
+    def measure(self, artifact: Artifact, metrics: Mapping[str, float]) -> Artifact:
+        """Record measurements of an artifact, finite numbers by name, such as its step and losses."""
+        from artifactctl.inventory.linking import record
+
+        return record(self._catalog, artifact.name, metrics, here=self._here, acting=self._acting())
+
     def files(self, name: str) -> tuple[str, ...]:
         """Return the catalogued files of an artifact, relative to its path; what else lies there is no part of it.
 
@@ -155,6 +161,12 @@ class Session:
 
         with self._catalog.reading() as reading:
             return find_artifact(reading, name, here=self._here)
+
+    def parents(self, artifact: Artifact) -> tuple[tuple[Artifact, LineageRole], ...]:
+        """Return what an artifact was made from or needs, each with its role."""
+        with self._catalog.reading() as reading:
+            found = [(reading.artifact_by_id(e.parent_id), e.role) for e in reading.parents(artifact.artifact_id)]
+        return tuple((parent, role) for parent, role in found if parent is not None)
 
     def reserve(
         self, path: PathLike, *, reserved_bytes: int, purpose: str, until: datetime, files: int = 1
