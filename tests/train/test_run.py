@@ -14,7 +14,7 @@ def test_a_run_writes_checkpoints_that_are_catalogued_with_step_metrics_and_inpu
     assert [step for step, _ in complete_checkpoints(site.out)] == [2, 4, 6]
     assert {each.name for each in (site.out / "step-00000006").iterdir()} == set(MEMBERS)
     assert "soft labels" in trained.labels
-    shown = site.json("show", "run-step-4")["artifact"]
+    shown = site.json("show", "run-step-4")
     assert shown["metrics"]["step"] == 4
     assert shown["metrics"]["loss"] == pytest.approx(events(site.out)[3]["loss"])
     assert {"eval_loss", "eval_accepted", "eval_accuracy_0", "eval_accuracy_2"} <= set(shown["metrics"])
