@@ -6,8 +6,8 @@ from typing import Any
 from artifactctl.domain.errors import UsageError
 
 
-def need(module: str, *, purpose: str) -> Any:
-    """Return the imported module; UsageError that says what to install when it is not there."""
+def need(module: str, *, purpose: str, extra: str = "extract") -> Any:
+    """Return the imported module; UsageError that says which extra to install when it is not there."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as missing:
@@ -15,5 +15,5 @@ def need(module: str, *, purpose: str) -> Any:
             raise
         raise UsageError(
             f"{purpose} needs the library {module.partition('.')[0]}, which is not installed",
-            remedy="pip install 'artifactctl[extract]'",
+            remedy=f"pip install 'artifactctl[{extra}]'",
         ) from missing

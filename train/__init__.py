@@ -1,1 +1,1 @@
-"""Training on what `extract` made. Hidden states come as a Dataset of torch; the training itself is a later release."""
+"""Training EAGLE-3 drafts on what `extract` made: `draft` is the model, `run` the stage."""

@@ -1,4 +1,4 @@
-"""Whether an extraction may begin, and go on: the planner's answer, the room that is there, what could be given up."""
+"""Whether an extraction or a training run may begin and go on: the plan, the room there is, what could be given up."""
 
 import os
 from collections.abc import Callable
@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from artifactctl.capacity.calibration import FinishedRun
 from artifactctl.capacity.fit import Fit
-from artifactctl.capacity.plans import ExtractionRequest, plan_extraction
+from artifactctl.capacity.plans import ExtractionRequest, TrainingRequest, plan_extraction, plan_training
 from artifactctl.capacity.presets import ModelShape, model_shape_from_config
 from artifactctl.capacity.recipes import ExtractionRecipe, FileLayout
 from artifactctl.capacity.verdict import CapacityPlan
 from artifactctl.domain.artifacts import Reservation
+from artifactctl.reclaim.relief import Giving, Relief
 
 if TYPE_CHECKING:
     from artifactctl.catalog import Catalog
@@ -29,8 +30,11 @@ __all__ = [
     "FileLayout",
     "FinishedRun",
     "Fit",
+    "Giving",
     "ModelShape",
+    "Relief",
     "Room",
+    "TrainingRequest",
     "model_shape_from_config",
 ]
 
@@ -61,6 +65,7 @@ class Admission:
         here: "Here",
         policy: "Callable[[], Policy]",
         clock: Callable[[], datetime],
+        actor: str,
         plans_folder: Path,
     ) -> None:
         self._catalog = catalog
@@ -69,12 +74,17 @@ class Admission:
         self._here = here
         self._policy = policy
         self._clock = clock
+        self._actor = actor
         self._plans_folder = plans_folder
 
     def plan(
-        self, request: ExtractionRequest, *, measured: FinishedRun | None = None, own: Reservation | None = None
+        self,
+        request: ExtractionRequest | TrainingRequest,
+        *,
+        measured: FinishedRun | None = None,
+        own: Reservation | None = None,
     ) -> CapacityPlan:
-        """Return the plan of an extraction that starts, or goes on, now.
+        """Return the plan of an extraction or a training run that starts, or goes on, now.
 
         `measured` is what a probe found, instead of finished runs; `own` is a promise that is not somebody else's.
         """
@@ -83,13 +93,12 @@ class Admission:
         usage = self._host.usage(self._place)
         with self._catalog.reading() as reading:
             world = PlanningWorld(here=self._here, now=self._clock(), policy=self._policy(), reading=reading)
-            return plan_extraction(
-                request,
-                headroom=world.headroom(usage, own_reservation_id="" if own is None else own.reservation_id),
-                now=world.now,
-                runs=world.runs() if measured is None else (measured,),
-                candidates=world.candidates(self._host, usage),
-            )
+            headroom = world.headroom(usage, own_reservation_id="" if own is None else own.reservation_id)
+            runs = world.runs() if measured is None else (measured,)
+            candidates = world.candidates(self._host, usage)
+            if isinstance(request, TrainingRequest):
+                return plan_training(request, headroom=headroom, now=world.now, runs=runs, candidates=candidates)
+            return plan_extraction(request, headroom=headroom, now=world.now, runs=runs, candidates=candidates)
 
     def room(self, *, own: Reservation | None = None) -> Room:
         """Return what is left now."""
@@ -110,10 +119,31 @@ class Admission:
             mount=os.fsdecode(usage.mount),
         )
 
-    def promises_for(self, purpose: str) -> tuple[Reservation, ...]:
-        """Return what was promised for a purpose before and is still in force, oldest first."""
+    def relief(self) -> Relief:
+        """Return what would free bytes here at once, what later, and what is kept and why; looks at the volume."""
+        from artifactctl.inventory.machines import roots_on_volume
+        from artifactctl.reclaim.relief import relief_on
+        from artifactctl.reclaim.workplace import Workplace
+
+        workplace = Workplace(
+            catalog=self._catalog,
+            host=self._host,
+            policy=self._policy(),
+            actor=self._actor,
+            clock=self._clock,
+            new_operation=lambda: "",
+        )
+        usage = self._host.usage(self._place)
         with self._catalog.reading() as reading:
-            found = [each for each in reading.reservations(self._clock()) if each.purpose == purpose]
+            roots = roots_on_volume(reading, self._host.identify(), usage.filesystem_uuid)
+        return relief_on(workplace, roots)
+
+    def promises_for(self, purpose: str) -> tuple[Reservation, ...]:
+        """Return what was promised on this volume for a purpose before and is still in force, oldest first."""
+        volume = self._host.usage(self._place).filesystem_uuid
+        with self._catalog.reading() as reading:
+            promised = reading.reservations(self._clock(), filesystem_uuid=volume)
+        found = [each for each in promised if each.purpose == purpose]
         return tuple(sorted(found, key=lambda each: (each.made_at, each.reservation_id)))
 
     def ends(self, plan: CapacityPlan) -> datetime:

@@ -11,8 +11,18 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from artifactctl.api.leases import HeldLease
-from artifactctl.domain.artifacts import Artifact, ArtifactKind, ReplicaState, Reservation, Run, RunState
+from artifactctl.domain.artifacts import (
+    Artifact,
+    ArtifactKind,
+    LineageRole,
+    Replica,
+    ReplicaState,
+    Reservation,
+    Run,
+    RunState,
+)
 from artifactctl.domain.errors import UsageError
+from artifactctl.domain.shares import Share
 
 if TYPE_CHECKING:
     from artifactctl.api.admission import Admission
@@ -118,17 +128,25 @@ class Session:
 
     def path(self, name: str) -> bytes:
         """Return where the living copy on this machine of an artifact is; UsageError when there is none."""
-        from artifactctl.inventory.targets import local_roots
+        replica = self._copy_here(self.artifact(name))
+        return replica.root.path + b"/" + replica.relative
+
+    def require_usable(self, name: str, kind: ArtifactKind) -> Artifact:
+        """Return an artifact that may be built on: complete, not superseded, made of nothing that is, and verified.
+
+        Refused or CheckFailed with what to do otherwise: also when it was changed since it was verified.
+        """
+        from artifactctl.api.inputs import require_usable
 
         artifact = self.artifact(name)
-        with self._catalog.reading() as reading:
-            ours = {root.root_id for root in local_roots(self._host, reading)}
-        for replica in artifact.replicas:
-            if replica.root.root_id in ours and replica.state is ReplicaState.LIVE:
-                return replica.root.path + b"/" + replica.relative
-        raise UsageError(
-            f"{artifact.name} has no living copy on this machine", remedy=f"artifactctl show {artifact.name}"
-        )
+        require_usable(self._host, self._catalog, artifact, kind, self._copy_here(artifact))
+        return artifact
+
+    def measure(self, artifact: Artifact, metrics: Mapping[str, float]) -> Artifact:
+        """Record measurements of an artifact, finite numbers by name, such as its step and losses."""
+        from artifactctl.inventory.linking import record
+
+        return record(self._catalog, artifact.name, metrics, here=self._here, acting=self._acting())
 
     def files(self, name: str) -> tuple[str, ...]:
         """Return the catalogued files of an artifact, relative to its path; what else lies there is no part of it.
@@ -154,6 +172,12 @@ class Session:
 
         with self._catalog.reading() as reading:
             return find_artifact(reading, name, here=self._here)
+
+    def parents(self, artifact: Artifact) -> tuple[tuple[Artifact, LineageRole], ...]:
+        """Return what an artifact was made from or needs, each with its role."""
+        with self._catalog.reading() as reading:
+            found = [(reading.artifact_by_id(e.parent_id), e.role) for e in reading.parents(artifact.artifact_id)]
+        return tuple((parent, role) for parent, role in found if parent is not None)
 
     def reserve(
         self, path: PathLike, *, reserved_bytes: int, purpose: str, until: datetime, files: int = 1
@@ -275,8 +299,14 @@ class Session:
             here=self._here,
             policy=self._policy,
             clock=self._clock,
+            actor=self._actor,
             plans_folder=self._state_folder / "plans",
         )
+
+    def is_divided(self, artifact: Artifact) -> bool:
+        """Whether somebody divided the making of the artifact."""
+        with self._catalog.reading() as reading:
+            return reading.division(artifact.artifact_id) is not None
 
     def divide(self, artifact: Artifact, *, fingerprint: Mapping[str, str], shares: int) -> "DividedWork":
         """Divide the making of an artifact into shares, or join those who did before, with their division."""
@@ -286,6 +316,31 @@ class Session:
         division = divide(self._catalog, artifact, fingerprint=fingerprint, shares=shares, acting=self._acting())
         worker = Worker.of(os.getpid(), self._host.identify(), owner=secrets.token_hex(16))
         return DividedWork(self._catalog, artifact, division, worker, self._acting)
+
+    def divided(self, artifact: Artifact) -> "DividedWork | None":
+        """Return the shares that an artifact was made in; None when it was not made so."""
+        with self._catalog.reading() as reading:
+            division = reading.division(artifact.artifact_id)
+        return (
+            None
+            if division is None
+            else self.divide(artifact, fingerprint=division.fingerprint, shares=division.shares)
+        )
+
+    def reopen(self, artifact: Artifact, shares: Sequence[Share], *, why: str, run: Run | None = None) -> None:
+        """Make some of a complete artifact again: its shares, as they were seen finished, may be claimed once more.
+
+        Refused while somebody has leased it, or where it has another copy. `run` is what makes it from here on.
+        """
+        from artifactctl.inventory.reopening import reopen
+
+        reopen(self._host, self._catalog, artifact, shares, why=why, run=run, acting=self._acting())
+
+    def found_damaged(self, artifact: Artifact) -> datetime | None:
+        """Return when `verify` last found something wrong with it; None when it has not, or found it whole since."""
+        from artifactctl.inventory.reopening import last_failure
+
+        return last_failure(self._catalog, artifact)
 
     def start_run(self, stage: str, *, inputs: Sequence[str] = (), command: str = "") -> Run:
         """Record that a stage (`respond`, `merge`, `vocab`, `extraction`, `training`) has begun."""
@@ -330,6 +385,18 @@ class Session:
             known = reading.runs(artifact_id=artifact.artifact_id)
         making = [run for run in known if run.state is RunState.RUNNING and artifact.artifact_id in run.outputs]
         return making[-1] if making else None
+
+    def _copy_here(self, artifact: Artifact) -> Replica:
+        from artifactctl.inventory.targets import local_roots
+
+        with self._catalog.reading() as reading:
+            ours = {root.root_id for root in local_roots(self._host, reading)}
+        for replica in artifact.replicas:
+            if replica.root.root_id in ours and replica.state is ReplicaState.LIVE:
+                return replica
+        raise UsageError(
+            f"{artifact.name} has no living copy on this machine", remedy=f"artifactctl show {artifact.name}"
+        )
 
     def _acting(self) -> "Acting":
         from artifactctl.inventory.acting import Acting

@@ -21,6 +21,7 @@ from artifactctl.capacity.selection import ReclaimCandidate
 from artifactctl.capacity.timeline import StageSpan, plan_pipeline, timeline
 from artifactctl.capacity.verdict import CapacityPlan
 from artifactctl.catalog.reading import Reading
+from artifactctl.configuration.gguf_metadata import config_of_gguf
 from artifactctl.domain.artifacts import Reservation, Root
 from artifactctl.domain.errors import UsageError
 from artifactctl.domain.observation import VolumeUsage
@@ -86,11 +87,13 @@ class PlanningWorld:
 
 
 def model_shape(word: str) -> ModelShape:
-    """Return the shape of a preset, of a config.json, or of the folder of a model that has one."""
+    """Return the shape of a preset, of a config.json or the folder of a model that has one, or of a GGUF file."""
     path = Path(word)
     path = path / "config.json" if path.is_dir() else path
     if not path.is_file():
         return preset(word)
+    if path.suffix == ".gguf":
+        return model_shape_from_config(config_of_gguf(path), name=path.name)
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:

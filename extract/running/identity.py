@@ -1,15 +1,10 @@
 """What decides the content of a run: runs that differ in it never mix."""
 
-from collections.abc import Mapping
-
 from artifactctl.api.admission import ExtractionRecipe, ModelShape
 from artifactctl.api.formats import Codec
-from artifactctl.domain.errors import Refused
 from extract.running.corpus import Corpus
 from extract.running.engine import EngineFacts
 from extract.shards.fingerprint import RunFingerprint
-
-_WORDS = {"shard_bytes": "shard size in bytes", "norm": "final state", "dtype": "element type"}
 
 
 def fingerprint_of(corpus: Corpus, facts: EngineFacts, codec: Codec) -> RunFingerprint:
@@ -51,18 +46,3 @@ def labels_of(facts: EngineFacts, codec: Codec) -> dict[str, str]:
         "engine": f"{facts.name} ({versions}), computed in {facts.computed_in}",
         "layer_ids": facts.convention,
     }
-
-
-def require_same(mine: Mapping[str, str], theirs: Mapping[str, str], *, place: str) -> None:
-    """Return when a run that was begun is this one; Refused with all differences otherwise."""
-    differences = [
-        f"{_WORDS.get(name, name.replace('_', ' '))} {mine.get(name) or 'unknown'} here, "
-        f"{theirs.get(name) or 'unknown'} there"
-        for name in sorted({*mine, *theirs})
-        if mine.get(name) != theirs.get(name)
-    ]
-    if differences:
-        raise Refused(
-            f"{place} was begun by another run: {'; '.join(differences)}",
-            remedy="give another --out, or run the command that began it",
-        )

@@ -16,6 +16,9 @@ from extract.shards.writer import ShardPlan, ShardWriter, WrittenShard
 SHARD_BYTES = 4 * 2**30
 """Shards are about so large; one record that is larger gets a shard of its own."""
 
+MOST_OPEN = 64
+"""Shards that a reader keeps open: who reads in random order would open one for every record."""
+
 OnShard = Callable[[WrittenShard], None]
 """Called when a shard has its name; the place to tell the catalog how much is written."""
 
@@ -142,14 +145,14 @@ class PackedWriter:
 
 
 class PackedDump:
-    """A complete packed dump as one sequence of records; shards are opened when they are needed, one at a time."""
+    """A complete packed dump as one sequence of records; shards are opened when they are needed, and some stay open."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.manifest = read_packed_manifest(folder)
         self.form = self.manifest.plan.form
         self._ends = tuple(accumulate(shard.records for shard in self.manifest.shards))
-        self._open: tuple[int, Shard] | None = None
+        self._open: dict[int, Shard] = {}
 
     @property
     def fingerprint(self) -> RunFingerprint:
@@ -170,15 +173,15 @@ class PackedDump:
         return (self[position] for position in range(len(self)))
 
     def close(self) -> None:
-        """Close the shard that is open."""
-        if self._open is not None:
-            self._open[1].close()
-            self._open = None
+        """Close the shards that are open."""
+        while self._open:
+            self._open.popitem()[1].close()
 
     def _shard(self, number: int) -> Shard:
-        if self._open is not None and self._open[0] == number:
-            return self._open[1]
-        self.close()
+        if number in self._open:
+            return self._open[number]
+        if len(self._open) >= MOST_OPEN:
+            self._open.pop(next(iter(self._open))).close()
         listing = self.manifest.shards[number]
         shard = open_shard(self.folder / listing.name)
         if (len(shard), shard.tokens) != (listing.records, listing.tokens):
@@ -187,5 +190,5 @@ class PackedDump:
                 f"{shard.path} holds {len(shard)} records, its manifest lists {listing.records}",
                 remedy="extract its records again",
             )
-        self._open = (number, shard)
+        self._open[number] = shard
         return shard

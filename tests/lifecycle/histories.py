@@ -1,4 +1,4 @@
-"""A random history: who does what next, what comes in between, where it is killed, and what must hold after each step."""
+"""A random history: who does what next, what comes in between, where it is killed, what must hold after each step."""
 
 import tempfile
 from contextlib import ExitStack

@@ -27,7 +27,7 @@ GRACE = timedelta(days=7)
 
 @dataclass
 class Stage:
-    """One machine with two roots, its catalog, and the model of it. `said` is what was refused, for a person to read."""
+    """One machine with two roots, its catalog, and the model of it. `said` is what was refused, for people."""
 
     folder: Path
     template: Path
@@ -177,8 +177,7 @@ class Stage:
             machine.kill_at(kill_at, after=after)
         try:
             act()
-        except ArtifactctlError as error:
-            assert error.message
+        except ArtifactctlError:
             self.refused += 1
         except Killed:
             self.ground.reopen()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from artifactctl.api.formats import Codec
 from artifactctl.domain.errors import ArtifactctlError
-from extract.running.command import stop_request
+from extract.stop_request import stop_request
 from tests.extract.running.arithmetic import ArithmeticEngine
 from tests.extract.running.site import Site
 
@@ -18,7 +18,7 @@ def main() -> int:
     folder, root, out = map(Path, sys.argv[1:4])
     site = Site(folder=folder, root=root)
     engine = ArithmeticEngine(delay_seconds=float(sys.argv[5]))
-    with stop_request() as should_stop:
+    with stop_request("stopping after the record in hand") as should_stop:
         print("ready", flush=True)
         try:
             site.run(engine, out=out, should_stop=should_stop, codec=Codec(sys.argv[4]))

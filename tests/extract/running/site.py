@@ -23,7 +23,7 @@ from extract.running.corpus import Corpus
 from extract.running.engine import Engine
 from extract.running.outcomes import Extracted, Extraction
 from extract.running.run import extract_states
-from extract.running.telling import Telling
+from extract.telling import Telling
 from tests.bench.clocks import FixedClock
 from tests.bench.sandbox import CHECKOUT
 from tests.extract.running.arithmetic import ArithmeticEngine
