@@ -5,7 +5,7 @@ VENV := .venv
 IN_VENV := $(VENV)/bin
 SGLANG_VENV := .venv-sglang
 TEST_STAMP := $(VENV)/.test-extra-installed
-TYPED_TESTS := bench benchmarks contract fakes house packaging
+TYPED_TESTS := bench benchmarks contract fakes house packaging proof
 
 # Programs that the tests start find compiled modules, whoever calls make.
 unexport PYTHONDONTWRITEBYTECODE
@@ -14,12 +14,14 @@ unexport PYTHONDONTWRITEBYTECODE
 TEST_WORKERS ?= logical
 SPREAD := -n $(TEST_WORKERS) --maxprocesses 8 --dist worksteal
 
-.PHONY: help demo test test-sglang lint clean
+.PHONY: help demo test prove mutants test-sglang lint clean
 
 help:
 	@echo "make demo    install into $(VENV) and tell the founding story on this machine"
 	@echo "make test    lint, types, layers, then every test (as root also those on real volumes)"
-	@echo "make test-sglang  the engine sglang against a real server on this CPU (7 GB and a quarter of an hour)"
+	@echo "make mutants  break the program on purpose, one place after the other: the tests must notice each"
+	@echo "make test-sglang  the engine sglang, and an exported draft, against a real server on this CPU (7 GB, 20 minutes)"
+	@echo "make prove   the whole kill matrix (root; hours, goes on where it stopped), and its figures into tests/README.md"
 	@echo "make lint    ruff, mypy and import-linter only"
 	@echo "make clean   remove $(VENV), build products and caches"
 
@@ -53,11 +55,21 @@ lint: $(TEST_STAMP)
 test: lint
 	tests/bench/sandbox.sh $(IN_VENV)/python -m pytest $(SPREAD) --reruns 1 --rerun-show-tracebacks
 
+# Not part of `make test`: it runs tests again for each deliberate break of tests/mutants/breaks.toml, in a copy of the
+# checkout. One that survives is a test that is missing.
+mutants: $(TEST_STAMP)
+	tests/bench/sandbox.sh $(IN_VENV)/python -m tests.mutants
+
+# `make test` runs a sample of this. PROVE="--seconds 900" or PROVE="--cell 'purge on xfs' --anew" for a part of it.
+prove: $(TEST_STAMP)
+	tests/bench/sandbox.sh $(IN_VENV)/python -m tests.proof $(PROVE)
+	$(IN_VENV)/python -m tests.proof.page
+
 # Not part of `make test`: SGLang brings an environment of its own, larger than everything else together.
 test-sglang: $(TEST_STAMP)
 	PYTHON=$(PYTHON) .ci/sglang-environment $(SGLANG_VENV)
 	ARTIFACTCTL_SGLANG_PYTHON=$(abspath $(SGLANG_VENV))/bin/python \
-		$(IN_VENV)/python -m pytest tests/extract/sglang/real/same_states.py
+		$(IN_VENV)/python -m pytest tests/extract/sglang/real/same_states.py tests/train/exporting/real/served_draft.py
 
 clean:
 	rm -rf $(VENV) $(SGLANG_VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

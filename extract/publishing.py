@@ -11,13 +11,16 @@ What a killed run left in the folder aside is taken away by the next one. Scratc
 import errno
 import fcntl
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from artifactctl.domain.errors import Busy, UsageError
+from artifactctl.domain.errors import Busy, Refused, UsageError
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @contextmanager
@@ -25,7 +28,7 @@ def folder_aside(place: Path, members: tuple[str, ...]) -> Iterator[Path]:
     """Yield the locked, empty folder in which the output for `place` is written.
 
     `members` are all names that a run ever writes there: what is left of them is removed at the beginning, and at the
-    end unless `publish` has renamed the folder. Busy when another run has it.
+    end unless `publish` has renamed the folder. Busy when another run has it, Refused when the volume is full.
     """
     aside = place.with_name(f".{place.name}.partial")
     try:
@@ -33,6 +36,8 @@ def folder_aside(place: Path, members: tuple[str, ...]) -> Iterator[Path]:
         lock = os.open(aside, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except (NotADirectoryError, FileExistsError) as error:
         raise UsageError(f"{aside} is in the way", remedy="move it away") from error
+    except OSError as error:
+        raise (_no_room(place) if error.errno in _FULL else error) from error
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -41,6 +46,8 @@ def folder_aside(place: Path, members: tuple[str, ...]) -> Iterator[Path]:
         _take_away(aside, members)
         try:
             yield aside
+        except OSError as error:
+            raise (_no_room(place) if error.errno in _FULL else error) from error
         finally:
             if _is_still_at(lock, aside):
                 _take_away(aside, members)
@@ -49,9 +56,25 @@ def folder_aside(place: Path, members: tuple[str, ...]) -> Iterator[Path]:
         os.close(lock)
 
 
+def _no_room(place: Path) -> Refused:
+    return Refused(
+        f"{place.parent} has no room left for {place.name}; nothing of it stays",
+        remedy=f"`artifactctl rescue {place.parent}` says what could go; then the same command again",
+    )
+
+
 def listed_names(folder: Path) -> list[str]:
     """Return the names in a folder, sorted."""
     return sorted(os.listdir(folder))
+
+
+def allocated_below(folder: Path) -> int:
+    """Return what the files in a folder, and in its folders, take on disk."""
+    total_bytes = 0
+    for name in listed_names(folder):
+        entry = (folder / name).lstat()
+        total_bytes += allocated_below(folder / name) if stat.S_ISDIR(entry.st_mode) else entry.st_blocks * 512
+    return total_bytes
 
 
 def is_free(place: Path) -> bool:
@@ -105,6 +128,15 @@ def take_away_asides(folder: Path, name: str, *, keep: str = "") -> None:
     for found in listed_names(folder):
         if found.startswith(f"{name}.") and found.endswith(".partial") and found != keep:
             (folder / found).unlink(missing_ok=True)
+
+
+def take_away(file: Path) -> None:
+    """Remove a file of the stage's own, durably; nothing happens where it is not there."""
+    try:
+        file.unlink()
+    except FileNotFoundError:
+        return
+    sync_folder(file.parent)
 
 
 def scratch_file(folder: Path) -> IO[bytes]:

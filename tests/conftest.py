@@ -5,6 +5,7 @@ from hypothesis import settings
 
 from tests.bench.sandbox import system_tests_are_demanded, why_no_system_tests
 from tests.bench.workers import WorkerPlan, count_reruns_here, give_sandboxes, make_room_for_files
+from tests.proof.sampling import SEED_VARIABLE, settle_seed
 
 # A busy machine is no failure; a failing example is printed so that it can be repeated anywhere.
 settings.register_profile("bench", deadline=None, print_blob=True)
@@ -23,6 +24,12 @@ def pytest_xdist_setupnodes(specs: list[WorkerPlan]) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """In every process of the run, before the first temporary file."""
     make_room_for_files(config)
+    settle_seed()
+
+
+def pytest_report_header() -> str:
+    """Say what repeats this run's sample of the kill matrix."""
+    return f"kill matrix: {SEED_VARIABLE}={settle_seed()}"
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

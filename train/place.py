@@ -6,7 +6,7 @@ from pathlib import Path
 from artifactctl.api import Session
 from artifactctl.domain.artifacts import Artifact, ArtifactKind, LineageRole, Run, RunState
 from artifactctl.domain.errors import Refused, UsageError
-from extract.sameness import require_same
+from extract.joining import require_same
 from train.checkpoints import complete_checkpoints, read_state
 from train.inputs import Inputs
 

@@ -23,12 +23,25 @@ _SCALED = ("logit_scale", "logits_scaling", "embedding_multiplier", "final_logit
 _GGUF_SCALED = ("logit_scale", "embedding_scale", "final_logit_softcapping")
 _INDEX = "model.safetensors.index.json"
 _EMBEDDING, _HEAD = "embed_tokens.weight", "lm_head.weight"
+_GGUF_FAMILIES = {
+    "deepseek2": "DeepseekV3ForCausalLM",
+    "glm4moe": "Glm4MoeForCausalLM",
+    "gpt-oss": "GptOssForCausalLM",
+    "llama": "LlamaForCausalLM",
+    "phi3": "Phi3ForCausalLM",
+    "qwen2": "Qwen2ForCausalLM",
+    "qwen3": "Qwen3ForCausalLM",
+    "qwen3moe": "Qwen3MoeForCausalLM",
+}
 _REMEDY = "give the target's folder with config.json and safetensors, or its GGUF file"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetConfig:
-    """The shape of a target whose head reads RMS-normed states and whose embedding is not scaled."""
+    """The shape of a target whose head reads RMS-normed states and whose embedding is not scaled.
+
+    `architecture` is the class that serves it, such as LlamaForCausalLM; "" where it is not known.
+    """
 
     hidden_size: int
     blocks: int
@@ -40,6 +53,7 @@ class TargetConfig:
     norm_epsilon: float
     rope_theta: float
     longest_positions: int
+    architecture: str = ""
 
     def draft(self, *, layers: tuple[int, ...], draft_vocabulary: int, **others: Any) -> DraftConfig:
         """Return the shape of a draft as wide as one of the target's blocks; `others` take fields' places."""
@@ -112,6 +126,7 @@ def _folder_config(target: Path) -> TargetConfig:
         norm_epsilon=float(text.get("rms_norm_eps", 1e-6)),
         rope_theta=float(text.get("rope_theta") or rope.get("rope_theta") or 10_000.0),
         longest_positions=text.get("max_position_embeddings") or 2048,
+        architecture=str(next(iter(whole.get("architectures") or ()), "")),
     )
 
 
@@ -197,6 +212,7 @@ def _gguf_config(target: Path, reader: Any) -> TargetConfig:
         norm_epsilon=float(values.get("attention.layer_norm_rms_epsilon", 1e-6)),
         rope_theta=float(values.get("rope.freq_base") or 10_000.0),
         longest_positions=values.get("context_length") or 2048,
+        architecture=_GGUF_FAMILIES.get(family, ""),
     )
 
 

@@ -5,7 +5,7 @@ is not. A name that is missing, or is none of the draft's, is an error: a server
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,20 +39,38 @@ def write_draft(folder: Path, config: DraftConfig, state: Mapping[str, torch.Ten
         sync_file(shape)
 
 
+def read_shape(folder: Path) -> DraftConfig:
+    """Return the shape of the draft in a checkpoint's folder; CheckFailed where none is stated."""
+    try:
+        return DraftConfig.of_json(json.loads((folder / SHAPE).read_bytes()))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise _no_whole_draft(folder, error) from error
+
+
 def read_draft(folder: Path, embedding_VH: torch.Tensor) -> DraftModel:
     """Return the draft in a checkpoint's or draft's folder, in float32; CheckFailed where it is not whole."""
+    return load_weights(folder, read_shape(folder), embedding_VH)
+
+
+def load_weights(
+    folder: Path, config: DraftConfig, embedding_VH: torch.Tensor, *, ignored: Collection[str] = ()
+) -> DraftModel:
+    """Return the draft of that shape whose weights lie in the folder; `ignored` names may be there. CheckFailed."""
     load: Any = need("safetensors.torch", purpose=_PURPOSE, extra="train").load_file
     try:
-        config = DraftConfig.of_json(json.loads((folder / SHAPE).read_bytes()))
-        state: dict[str, torch.Tensor] = load(str(folder / WEIGHTS))
+        state: dict[str, torch.Tensor] = {
+            name: tensor for name, tensor in load(str(folder / WEIGHTS)).items() if name not in ignored
+        }
         used = (state["d2t"] + torch.arange(config.draft_vocabulary)).tolist()
         model = DraftModel(config, used=used, embedding_VH=embedding_VH)
         model.load_state_dict(state, strict=True)
     except _not_whole() as error:
-        raise CheckFailed(
-            f"{folder} holds no whole draft: {error}", remedy="give the folder or the name of a checkpoint"
-        ) from error
+        raise _no_whole_draft(folder, error) from error
     return model
+
+
+def _no_whole_draft(folder: Path, error: Exception) -> CheckFailed:
+    return CheckFailed(f"{folder} holds no whole draft: {error}", remedy="give the folder or the name of a checkpoint")
 
 
 def _not_whole() -> tuple[type[Exception], ...]:

@@ -14,6 +14,7 @@ from artifactctl.capacity.presets import ModelShape, model_shape_from_config
 from artifactctl.capacity.recipes import ExtractionRecipe, FileLayout
 from artifactctl.capacity.verdict import CapacityPlan
 from artifactctl.domain.artifacts import Reservation
+from artifactctl.reclaim.relief import Giving, Relief
 
 if TYPE_CHECKING:
     from artifactctl.catalog import Catalog
@@ -29,7 +30,9 @@ __all__ = [
     "FileLayout",
     "FinishedRun",
     "Fit",
+    "Giving",
     "ModelShape",
+    "Relief",
     "Room",
     "TrainingRequest",
     "model_shape_from_config",
@@ -62,6 +65,7 @@ class Admission:
         here: "Here",
         policy: "Callable[[], Policy]",
         clock: Callable[[], datetime],
+        actor: str,
         plans_folder: Path,
     ) -> None:
         self._catalog = catalog
@@ -70,6 +74,7 @@ class Admission:
         self._here = here
         self._policy = policy
         self._clock = clock
+        self._actor = actor
         self._plans_folder = plans_folder
 
     def plan(
@@ -103,7 +108,7 @@ class Admission:
         with self._catalog.reading() as reading:
             promised = reading.reservations(now, filesystem_uuid=usage.filesystem_uuid)
         headroom = measure_headroom(
-            usage, now=now, reservations=promised, own_reservation_id="" if own is None else own.reservation_id
+            usage, reservations=promised, own_reservation_id="" if own is None else own.reservation_id
         )
         headroom_bytes, limited_by = headroom.binding(peak_bytes=1, files=1)
         return Room(
@@ -114,10 +119,31 @@ class Admission:
             mount=os.fsdecode(usage.mount),
         )
 
-    def promises_for(self, purpose: str) -> tuple[Reservation, ...]:
-        """Return what was promised for a purpose before and is still in force, oldest first."""
+    def relief(self) -> Relief:
+        """Return what would free bytes here at once, what later, and what is kept and why; looks at the volume."""
+        from artifactctl.inventory.machines import roots_on_volume
+        from artifactctl.reclaim.relief import relief_on
+        from artifactctl.reclaim.workplace import Workplace
+
+        workplace = Workplace(
+            catalog=self._catalog,
+            host=self._host,
+            policy=self._policy(),
+            actor=self._actor,
+            clock=self._clock,
+            new_operation=lambda: "",
+        )
+        usage = self._host.usage(self._place)
         with self._catalog.reading() as reading:
-            found = [each for each in reading.reservations(self._clock()) if each.purpose == purpose]
+            roots = roots_on_volume(reading, self._host.identify(), usage.filesystem_uuid)
+        return relief_on(workplace, roots)
+
+    def promises_for(self, purpose: str) -> tuple[Reservation, ...]:
+        """Return what was promised on this volume for a purpose before and is still in force, oldest first."""
+        volume = self._host.usage(self._place).filesystem_uuid
+        with self._catalog.reading() as reading:
+            promised = reading.reservations(self._clock(), filesystem_uuid=volume)
+        found = [each for each in promised if each.purpose == purpose]
         return tuple(sorted(found, key=lambda each: (each.made_at, each.reservation_id)))
 
     def ends(self, plan: CapacityPlan) -> datetime:

@@ -11,8 +11,18 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from artifactctl.api.leases import HeldLease
-from artifactctl.domain.artifacts import Artifact, ArtifactKind, Replica, ReplicaState, Reservation, Run, RunState
+from artifactctl.domain.artifacts import (
+    Artifact,
+    ArtifactKind,
+    LineageRole,
+    Replica,
+    ReplicaState,
+    Reservation,
+    Run,
+    RunState,
+)
 from artifactctl.domain.errors import UsageError
+from artifactctl.domain.shares import Share
 
 if TYPE_CHECKING:
     from artifactctl.api.admission import Admission
@@ -35,9 +45,9 @@ def open_session(
 ) -> "Session":
     """Open the catalog that a person on this machine would mean, or the one at `catalog` (a path or a database URL).
 
-    `clock` is the machine's own unless given; `actor` is what the audit log calls the program, by default the account
-    that runs it. What it may do is what that account may. UsageError when there is no catalog: making one is a person's
-    decision.
+    `clock` is the machine's own unless given, and then alone says when a promise is over; `actor` is what the audit log
+    calls the program, by default the account that runs it. What it may do is what that account may. UsageError when
+    there is no catalog: making one is a person's decision.
     """
     from artifactctl.catalog import open_catalog
     from artifactctl.configuration.account import account_here, stand_in_machine_id
@@ -54,8 +64,9 @@ def open_session(
     host = LocalHost(stand_in_machine_id=stand_in_machine_id(around))
     now = clock or host.now
     account = account_here(around, host=host.identify().hostname)
+    opened = open_catalog(where.location, now=now(), doorkeeper=Doorkeeper(lambda: account))
     return Session(
-        catalog=open_catalog(where.location, now=now(), doorkeeper=Doorkeeper(lambda: account)),
+        catalog=opened.measure_by(host.uptime) if clock is None else opened,
         host=host,
         clock=now,
         actor=actor or account.actor,
@@ -161,6 +172,12 @@ class Session:
 
         with self._catalog.reading() as reading:
             return find_artifact(reading, name, here=self._here)
+
+    def parents(self, artifact: Artifact) -> tuple[tuple[Artifact, LineageRole], ...]:
+        """Return what an artifact was made from or needs, each with its role."""
+        with self._catalog.reading() as reading:
+            found = [(reading.artifact_by_id(e.parent_id), e.role) for e in reading.parents(artifact.artifact_id)]
+        return tuple((parent, role) for parent, role in found if parent is not None)
 
     def reserve(
         self, path: PathLike, *, reserved_bytes: int, purpose: str, until: datetime, files: int = 1
@@ -282,8 +299,14 @@ class Session:
             here=self._here,
             policy=self._policy,
             clock=self._clock,
+            actor=self._actor,
             plans_folder=self._state_folder / "plans",
         )
+
+    def is_divided(self, artifact: Artifact) -> bool:
+        """Whether somebody divided the making of the artifact."""
+        with self._catalog.reading() as reading:
+            return reading.division(artifact.artifact_id) is not None
 
     def divide(self, artifact: Artifact, *, fingerprint: Mapping[str, str], shares: int) -> "DividedWork":
         """Divide the making of an artifact into shares, or join those who did before, with their division."""
@@ -293,6 +316,31 @@ class Session:
         division = divide(self._catalog, artifact, fingerprint=fingerprint, shares=shares, acting=self._acting())
         worker = Worker.of(os.getpid(), self._host.identify(), owner=secrets.token_hex(16))
         return DividedWork(self._catalog, artifact, division, worker, self._acting)
+
+    def divided(self, artifact: Artifact) -> "DividedWork | None":
+        """Return the shares that an artifact was made in; None when it was not made so."""
+        with self._catalog.reading() as reading:
+            division = reading.division(artifact.artifact_id)
+        return (
+            None
+            if division is None
+            else self.divide(artifact, fingerprint=division.fingerprint, shares=division.shares)
+        )
+
+    def reopen(self, artifact: Artifact, shares: Sequence[Share], *, why: str, run: Run | None = None) -> None:
+        """Make some of a complete artifact again: its shares, as they were seen finished, may be claimed once more.
+
+        Refused while somebody has leased it, or where it has another copy. `run` is what makes it from here on.
+        """
+        from artifactctl.inventory.reopening import reopen
+
+        reopen(self._host, self._catalog, artifact, shares, why=why, run=run, acting=self._acting())
+
+    def found_damaged(self, artifact: Artifact) -> datetime | None:
+        """Return when `verify` last found something wrong with it; None when it has not, or found it whole since."""
+        from artifactctl.inventory.reopening import last_failure
+
+        return last_failure(self._catalog, artifact)
 
     def start_run(self, stage: str, *, inputs: Sequence[str] = (), command: str = "") -> Run:
         """Record that a stage (`respond`, `merge`, `vocab`, `extraction`, `training`) has begun."""

@@ -27,7 +27,7 @@ class DividedWork:
         acting_now: "Callable[[], Acting]",
     ) -> None:
         self._catalog = catalog
-        self._artifact = artifact
+        self.artifact = artifact
         self._worker = worker
         self._acting_now = acting_now
         self.division = division
@@ -35,13 +35,13 @@ class DividedWork:
     def shares(self) -> tuple[Share, ...]:
         """Return the shares that were ever claimed, by number."""
         with self._catalog.reading() as reading:
-            return reading.shares(self._artifact.artifact_id)
+            return reading.shares(self.artifact.artifact_id)
 
     def claim(self) -> "HeldShare | None":
         """Claim the lowest share that nobody is at, the last one once all others are finished; None when none is."""
         from artifactctl.inventory.dividing import claim_next
 
-        share = claim_next(self._catalog, self._artifact, self._worker, acting=self._acting_now())
+        share = claim_next(self._catalog, self.artifact, self._worker, acting=self._acting_now())
         return None if share is None else HeldShare(self._catalog, share, self._acting_now)
 
     def others_are_at_it(self) -> bool:

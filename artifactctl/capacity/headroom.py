@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 from fractions import Fraction
 
 from artifactctl.domain.artifacts import Reservation
@@ -95,22 +94,19 @@ class Headroom:
 def measure_headroom(
     usage: VolumeUsage,
     *,
-    now: datetime,
     reservations: Iterable[Reservation] = (),
     reserve: Reserve = DEFAULT_RESERVE,
     own_reservation_id: str = "",
 ) -> Headroom:
     """Return the headroom left by other people's unfilled reservations and the reserve.
 
-    Root-reserved blocks count as used (f_bavail, not f_bfree). Promises are taken off every bound: whose quota they
-    will be charged to is not known, and too little promised room is the harmless mistake. Expired ones count no more.
+    Root-reserved blocks count as used (f_bavail, not f_bfree). `reservations` are those in force, and are taken
+    off every bound: whose quota they will be charged to is not known, and too little room is the harmless mistake.
     """
     promised_bytes = sum(
         max(0, reservation.reserved_bytes - reservation.filled_bytes)
         for reservation in reservations
-        if reservation.filesystem_uuid == usage.filesystem_uuid
-        and reservation.expires_at > now
-        and reservation.reservation_id != own_reservation_id
+        if reservation.filesystem_uuid == usage.filesystem_uuid and reservation.reservation_id != own_reservation_id
     )
     reserve_bytes = reserve.of(usage.size_bytes)
     return Headroom(

@@ -113,7 +113,7 @@ def preset(name: str) -> ModelShape:
     if canonical not in _SHAPES:
         raise UsageError(
             f"no preset for the model `{name}`",
-            remedy=f"give a preset or the path of a config.json; {did_you_mean(plain, preset_names())}",
+            remedy=f"give a preset, or the path of a model; {did_you_mean(plain, preset_names())}",
         )
     hidden_size, layers, vocab_size = _SHAPES[canonical]
     return ModelShape(name=plain, hidden_size=hidden_size, layers=layers, vocab_size=vocab_size)

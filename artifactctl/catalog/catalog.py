@@ -1,7 +1,7 @@
 """Opening, making and holding a catalog."""
 
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -23,6 +23,7 @@ from artifactctl.catalog.schema import catalog_identity
 from artifactctl.catalog.sqlite import keep_spare_pages, may_lack_space
 from artifactctl.catalog.writing import Writing
 from artifactctl.domain.roles import Act, Identity, Permission
+from artifactctl.domain.uptime import Uptime
 
 LOCK_WAIT_SECONDS = 15.0
 """How long a writer waits for another one before it is `Busy`."""
@@ -37,6 +38,7 @@ class Catalog:
         self._gate = gate
         self._has_written = False
         self._fences: dict[str, int] = {}
+        self._uptime: Callable[[], Uptime] | None = None
         self.location = location.shown
         with self.reading() as reading:
             identity = reading.identity()
@@ -60,6 +62,11 @@ class Catalog:
         """Whether anything was changed through this object."""
         return self._has_written
 
+    def measure_by(self, uptime: Callable[[], Uptime]) -> "Catalog":
+        """Let the uptime of this machine speak, beside the clock, of what promises of it are over; returns itself."""
+        self._uptime = uptime
+        return self
+
     def look_up_epoch(self) -> int:
         """Read the epoch again, after it was raised, and return it."""
         with self.reading() as reading:
@@ -78,7 +85,7 @@ class Catalog:
     def reading(self) -> Iterator[Reading]:
         """Look at one consistent state; writers go on meanwhile and are not seen."""
         with explained(self._where), self._engines.readers.connect() as connection:
-            yield Reading(connection)
+            yield Reading(connection, uptime=self._uptime)
 
     @contextmanager
     def writing(self, actor: str, now: datetime) -> Iterator[Writing]:
@@ -103,7 +110,7 @@ class Catalog:
             root_leases.require_held(connection, self._fences, now)
             note_change(connection, now)
             self._has_written = True
-            yield Writing(connection, actor=actor, now=now, gate=self._gate)
+            yield Writing(connection, actor=actor, now=now, gate=self._gate, uptime=self._uptime)
             _commit(transaction, self.location)
 
     def require_in_force(self) -> None:

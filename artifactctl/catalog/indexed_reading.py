@@ -30,7 +30,7 @@ class IndexedReading(Reading):
     """
 
     def __init__(self, reading: Reading) -> None:
-        super().__init__(reading.connection)
+        super().__init__(reading.connection, uptime=reading.uptime)
         self._named: dict[str, Artifact | None] = {}
         self._leases: dict[datetime, tuple[Lease, ...]] = {}
         self._reservations: dict[datetime, tuple[Reservation, ...]] = {}

@@ -3,7 +3,7 @@
 Asked are artifacts that have bytes below a managed root: a copy that is neither gone nor archived.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -138,13 +138,18 @@ def successors(connection: Connection, selection: Selection) -> Iterator[AnyRow]
     return _rows(connection, statement if selection.condition is None else statement.where(selection.condition))
 
 
-def measurements(connection: Connection, selection: Selection, names: Collection[str] | None) -> Iterator[AnyRow]:
-    """Yield (artifact_id, metric, value, measured_at) of metrics with those names, in the order of their recording."""
-    measured_at = type_coerce(measurement.c.measured_at, BigInteger)
-    columns = (measurement.c.artifact_id, _as_stored(measurement.c.metric), measurement.c.value, measured_at)
-    statement = select(*columns).order_by(measurement.c.id)
-    if names is not None:
-        statement = statement.where(measurement.c.metric.in_(sorted(names)))
+def metric_names(connection: Connection) -> Sequence[str]:
+    """Return every metric that was ever measured."""
+    return connection.execute(select(measurement.c.metric).distinct()).scalars().all()
+
+
+def measurements(connection: Connection, selection: Selection, metric: str) -> Iterator[AnyRow]:
+    """Yield (artifact_id, value) of one metric, as it was measured in time; of one instant, as it was recorded."""
+    statement = (
+        select(measurement.c.artifact_id, measurement.c.value)
+        .where(measurement.c.metric == metric)
+        .order_by(measurement.c.measured_at, measurement.c.id)
+    )
     return _rows(connection, selection.of(statement, measurement.c.artifact_id))
 
 
@@ -185,14 +190,14 @@ def parents(connection: Connection, selection: Selection) -> Iterator[AnyRow]:
 
 
 def producers(connection: Connection, selection: Selection) -> Iterator[AnyRow]:
-    """Yield (artifact_id, run_id) of the last run that wrote each artifact."""
-    last = select(run_output.c.artifact_id, func.max(run_output.c.run_id)).group_by(run_output.c.artifact_id)
-    return _rows(connection, selection.of(last, run_output.c.artifact_id))
+    """Yield (artifact_id, run_id) of every run that wrote an artifact, earlier runs first."""
+    statement = select(run_output.c.artifact_id, run_output.c.run_id).order_by(run_output.c.run_id)
+    return _rows(connection, selection.of(statement, run_output.c.artifact_id))
 
 
-def run_states(connection: Connection) -> dict[int, str]:
-    """Return the state of every run."""
-    return {key: state for key, state in connection.execute(select(run.c.id, run.c.state))}
+def run_states(connection: Connection) -> Iterator[AnyRow]:
+    """Yield (run_id, state) of every run."""
+    return _rows(connection, select(run.c.id, run.c.state))
 
 
 def held(connection: Connection) -> frozenset[int]:

@@ -15,9 +15,6 @@ from artifactctl.domain.ingredients import INPUT_ROLES, names_its_ingredients
 from artifactctl.policy.facts import ChildFacts
 from artifactctl.policy.scope import EVERYTHING, Needed, Wanted
 
-Measured = tuple[int, float]
-"""(Microseconds since 1970, value)."""
-
 Successor = tuple[str, ArtifactKind, bool]
 """(Name, kind, whether it lives and is verified)."""
 
@@ -42,13 +39,14 @@ class Inputs:
 class Surroundings:
     """Everything about artifacts but their own rows, by artifact id; `metrics` by name and then by artifact id.
 
-    `producers`: the last run that wrote each, and its state.
+    `producers`: the last run that wrote each; `runs`: what stands for a run, and its state.
     """
 
-    metrics: Mapping[str, Mapping[int, Measured]]
+    metrics: Mapping[str, Mapping[int, float]]
     children: Mapping[int, tuple[ChildFacts, ...]]
     inputs: Mapping[int, Inputs]
-    producers: Mapping[int, tuple[str, RunState]]
+    producers: Mapping[int, int]
+    runs: Mapping[int | None, tuple[str, RunState]]
     successors: Mapping[int, Successor]
     held: frozenset[int]
     leased: frozenset[int]
@@ -66,12 +64,21 @@ def surroundings(
         selection = policy_queries.selection_of(scope, part, also=also)
         return iter(()) if selection is None else question(connection, selection)
 
-    measurements = partial(policy_queries.measurements, names=needed.metric_names)
+    producers = {key: run for key, run in read(policy_queries.producers, needed.runs)}
+    measured = policy_queries.metric_names(connection) if needed.metric_names is None else needed.metric_names
     return Surroundings(
-        metrics=_metrics(read(measurements, needed.metrics)),
+        metrics={
+            metric: {
+                key: value for key, value in read(partial(policy_queries.measurements, metric=metric), needed.metrics)
+            }
+            for metric in sorted(measured)
+        },
         children=_children(read(policy_queries.children, needed.children)),
         inputs=_inputs(read(policy_queries.parents, needed.inputs)),
-        producers=_producers(read(policy_queries.producers, needed.runs), connection),
+        producers=producers,
+        runs={run: (str(run), _RUN_STATES[state]) for run, state in policy_queries.run_states(connection)}
+        if producers
+        else {},
         successors={
             key: (name, _KINDS[kind], bool(verified))
             for key, name, kind, verified in read(policy_queries.successors, EVERYTHING)
@@ -80,27 +87,6 @@ def surroundings(
         leased=policy_queries.leased(connection, now),
         read_by_runs=policy_queries.inputs_of_unfinished_runs(connection),
     )
-
-
-def _producers(rows: Iterable[AnyRow], connection: Connection) -> dict[int, tuple[str, RunState]]:
-    last = dict(map(tuple, rows))
-    runs = (
-        {key: (str(key), _RUN_STATES[state]) for key, state in policy_queries.run_states(connection).items()}
-        if last
-        else {}
-    )
-    return {artifact_id: runs[key] for artifact_id, key in last.items()}
-
-
-def _metrics(rows: Iterable[AnyRow]) -> dict[str, dict[int, Measured]]:
-    """Return the newest value of every metric; of two of one instant, the one recorded later."""
-    newest: dict[str, dict[int, Measured]] = defaultdict(dict)
-    for artifact_id, metric, value, measured_at in rows:
-        of_metric = newest[metric]
-        before = of_metric.get(artifact_id)
-        if before is None or before[0] <= measured_at:
-            of_metric[artifact_id] = (measured_at, value)
-    return dict(sorted(newest.items()))
 
 
 def _children(rows: Iterable[AnyRow]) -> dict[int, tuple[ChildFacts, ...]]:

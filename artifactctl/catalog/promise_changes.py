@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import func, insert, select, update
 
-from artifactctl.catalog import artifact_queries, promise_queries
+from artifactctl.catalog import artifact_queries, promise_queries, terms
 from artifactctl.catalog.failures import LeaseLost, StateChanged, UnknownObject
 from artifactctl.catalog.mapping import to_reservation
 from artifactctl.catalog.root_leases import EPOCH_BITS
@@ -39,9 +39,9 @@ def grant_lease(
             artifact_id=artifact_id,
             owner=owner,
             granted_at=writing.now,
-            expires_at=expires_at,
             broken_by="",
             broken_reason="",
+            **terms.ending(writing, expires_at),
             **process,
         )
     )
@@ -51,12 +51,11 @@ def grant_lease(
 def renew_lease(writing: Transaction, lease_id: str, owner: str, expires_at: datetime) -> Lease:
     """Extend a lease in force; a lease never gets shorter."""
     known = _owned(writing, lease_id, owner)
-    in_force = (
-        update(lease)
-        .where(lease.c.lease_id == lease_id, lease.c.released_at.is_(None), lease.c.expires_at > writing.now)
-        .values(expires_at=max(expires_at, known.expires_at))
-    )
-    if not writing.connection.execute(in_force).rowcount:
+    in_force = terms.in_force(writing.connection, lease, writing.now, writing.uptime)
+    renewed = terms.ending(writing, expires_at)
+    renewed["expires_at"] = max(renewed["expires_at"], known.expires_at)
+    renewal = update(lease).where(lease.c.lease_id == lease_id, in_force).values(**renewed)
+    if not writing.connection.execute(renewal).rowcount:
         raise LeaseLost(
             f"the lease {lease_id} on {known.artifact_name} is over", remedy="take a new one and check what you read"
         )
@@ -107,7 +106,11 @@ def release_hold(writing: Transaction, hold_id: int, reason: str) -> None:
 def reserve(writing: Transaction, facts: Mapping[str, Any]) -> Reservation:
     """Promise bytes on a filesystem."""
     statement = insert(reservation).values(
-        id=secrets.token_hex(_ID_BYTES), filled_bytes=0, actor=writing.actor, made_at=writing.now, **facts
+        id=secrets.token_hex(_ID_BYTES),
+        filled_bytes=0,
+        actor=writing.actor,
+        made_at=writing.now,
+        **{**facts, **terms.ending(writing, facts["expires_at"])},
     )
     return to_reservation(writing.connection.execute(statement.returning(reservation)).one())
 

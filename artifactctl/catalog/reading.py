@@ -1,6 +1,6 @@
 """What can be asked of the catalog, within one consistent look at it."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from sqlalchemy import Connection, select
@@ -52,15 +52,20 @@ from artifactctl.domain.ledger import (
 from artifactctl.domain.operations import JournalEvent
 from artifactctl.domain.roles import Grant
 from artifactctl.domain.shares import Division, Share
+from artifactctl.domain.uptime import Uptime
 from artifactctl.policy.facts import Facts
 from artifactctl.policy.scope import EVERY_FACT, Needed, Wanted
 
 
 class Reading:
-    """One snapshot: two questions within it are answered about the same world."""
+    """One snapshot: two questions within it are answered about the same world.
 
-    def __init__(self, connection: Connection) -> None:
+    `uptime` asks the machine at hand, None where nobody can: then only clocks speak of what is over.
+    """
+
+    def __init__(self, connection: Connection, *, uptime: Callable[[], Uptime] | None = None) -> None:
         self.connection = connection
+        self.uptime = uptime
 
     def identity(self) -> CatalogIdentity:
         """Return which catalog this is, and whether a person stands behind it."""
@@ -240,7 +245,7 @@ class Reading:
 
     def leases(self, now: datetime, *, artifact_ids: Collection[int] | None = None) -> tuple[Lease, ...]:
         """Return leases that are neither released nor expired."""
-        return promise_queries.leases(self.connection, now, artifact_ids)
+        return promise_queries.leases(self.connection, now, artifact_ids, self.uptime)
 
     def lease(self, lease_id: str) -> Lease | None:
         """Return one lease, whatever became of it."""
@@ -256,7 +261,7 @@ class Reading:
 
     def reservations(self, now: datetime, *, filesystem_uuid: str | None = None) -> tuple[Reservation, ...]:
         """Return reservations that are neither released nor expired."""
-        return promise_queries.reservations(self.connection, now, filesystem_uuid)
+        return promise_queries.reservations(self.connection, now, filesystem_uuid, self.uptime)
 
     # runs, plans, operations
 

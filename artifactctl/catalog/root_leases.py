@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, Row, insert, select, update
 
+from artifactctl.catalog import terms
 from artifactctl.catalog.failures import RootTakenOver
 from artifactctl.catalog.schema import catalog_identity, root, root_lease
 from artifactctl.catalog.transaction import Transaction
@@ -36,7 +37,8 @@ def take(writing: Transaction, root_id: str, *, machine_id: str, above: int) -> 
     Busy when an operator on another machine is at work there.
     """
     known = of_root(writing.connection, root_id)
-    if known is not None and known.is_in_force(writing.now) and known.machine_id != machine_id:
+    now = terms.earliest(writing.connection, writing.now)
+    if known is not None and known.is_in_force(now) and known.machine_id != machine_id:
         raise Busy(
             f"{known.holder} is changing the root `{known.root_name}` from another machine",
             remedy=f"wait until that has ended; if that machine is gone, until {known.expires_at:%H:%M:%S} UTC",

@@ -58,6 +58,8 @@ lease = Table(
     Column("command", Words, nullable=False),
     Column("granted_at", Instant, nullable=False),
     Column("expires_at", Instant, nullable=False, index=True),
+    Column("ends_boot_id", Words),
+    Column("ends_uptime_us", BigInteger),
     Column("released_at", Instant),
     Column("broken_by", Words, nullable=False),
     Column("broken_reason", Words, nullable=False),
@@ -90,6 +92,8 @@ reservation = Table(
     Column("actor", Words, nullable=False),
     Column("made_at", Instant, nullable=False),
     Column("expires_at", Instant, nullable=False),
+    Column("ends_boot_id", Words),
+    Column("ends_uptime_us", BigInteger),
     Column("released_at", Instant),
 )
 

@@ -55,6 +55,21 @@ def change_own(writing: Transaction, mine: Share, values: Mapping[str, Any]) -> 
     return _changed(writing, mine.artifact_id, mine.number, values, fence=mine.fence, owner=mine.owner)
 
 
+def reopen(writing: Transaction, mine: Share) -> bool:
+    """Let a finished share be claimed again, if it is still the one that was looked at; return whether it was.
+
+    The counts and reasons stay until somebody has made it again; its fence grows, so that nobody has it.
+    """
+    statement = update(share).where(
+        share.c.artifact_id == mine.artifact_id,
+        share.c.number == mine.number,
+        share.c.fence == mine.fence,
+        share.c.finished_at.is_not(None),
+    )
+    values = {"finished_at": None, "expires_at": writing.now, "owner": "", "fence": mine.fence + 1}
+    return writing.connection.execute(statement.values(**values)).rowcount == 1
+
+
 def _changed(
     writing: Transaction, artifact_id: int, number: int, values: Mapping[str, Any], **conditions: Any
 ) -> Share:

@@ -54,8 +54,10 @@ def live_by_kind(connection: Connection) -> Mapping[ArtifactKind, int]:
     statement = (
         select(artifact.c.kind, func.count(distinct(artifact.c.id)))
         .join(replica, replica.c.artifact_id == artifact.c.id)
-        .join(root, root.c.id == replica.c.root_id)
-        .where(replica.c.state == ReplicaState.LIVE.value, root.c.forgotten_at.is_(None))
+        .where(
+            replica.c.state == ReplicaState.LIVE.value,
+            replica.c.root_id.in_(select(root.c.id).where(root.c.forgotten_at.is_(None))),
+        )
         .group_by(artifact.c.kind)
     )
     return {ArtifactKind(kind): count for kind, count in connection.execute(statement)}

@@ -1,18 +1,32 @@
 """The one transaction in which the catalog is changed: what every change needs of it."""
 
+from collections.abc import Callable
 from datetime import datetime
 
 from sqlalchemy import Connection
 
 from artifactctl.catalog.gate import Gate
 from artifactctl.domain.roles import Act, Identity
+from artifactctl.domain.uptime import Uptime
 
 
 class Transaction:
-    """A transaction by `actor` at `now`, with the gate that says what whoever acts may do in it."""
+    """A transaction by `actor` at `now`, with the gate that says what whoever acts may do in it.
 
-    def __init__(self, connection: Connection, *, actor: str, now: datetime, gate: Gate) -> None:
+    `uptime` asks the machine at hand, None where nobody can: then only clocks speak of what is over.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        actor: str,
+        now: datetime,
+        gate: Gate,
+        uptime: Callable[[], Uptime] | None = None,
+    ) -> None:
         self.connection = connection
+        self.uptime = uptime
         self.actor = actor
         self.now = now
         self._gate = gate

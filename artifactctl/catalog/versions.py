@@ -11,7 +11,7 @@ from sqlalchemy import Connection, column, inspect, select, table
 from artifactctl.catalog.failures import CatalogMissing, CatalogOutdated, CatalogTooNew, NotACatalog
 from artifactctl.catalog.schema import catalog_identity
 
-KNOWN = ("0001", "0002", "0003", "0004", "0005", "0008", "0009", "0010")
+KNOWN = ("0001", "0002", "0003", "0004", "0005", "0008", "0009", "0010", "0011")
 CURRENT = KNOWN[-1]
 
 _version = table("alembic_version", column("version_num"))

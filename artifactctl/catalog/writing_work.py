@@ -158,6 +158,10 @@ class WorkWriting(Transaction):
         """Change a share that its holder still has; LeaseLost when another took it over, or it is finished."""
         return share_records.change_own(self, mine, values)
 
+    def reopen_share(self, seen: Share) -> bool:
+        """Let a finished share be claimed again, unless it is another one by now; return whether it was."""
+        return share_records.reopen(self, seen)
+
 
 def _uptime_columns(uptime: Uptime | None) -> dict[str, Any]:
     if uptime is None:

@@ -77,7 +77,11 @@ def recipe_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _OPTIONS = (
-    click.option("--model", metavar="PRESET|CONFIG", help="A preset, or a model's config.json (default: kimi-k2.5)."),
+    click.option(
+        "--model",
+        metavar="PRESET|PATH",
+        help="A preset, or a model's folder, config.json or GGUF (default: kimi-k2.5).",
+    ),
     click.option("--layers", type=LAYERS, help="Layers to keep, such as 2,30,58 (default: the usual three)."),
     click.option(
         "--final-state",

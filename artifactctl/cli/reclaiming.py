@@ -84,7 +84,7 @@ def check_plan(wiring: Wiring, host: "Host", plan: "ReclaimPlan", path: bytes, *
     changed = changed_since(plan.policy_files, working_directory=wiring.surroundings.working_directory)
     if changed:
         raise StalePlan(
-            f"plan {plan.digest[:12]} was made under {changed}, which says something else by now",
+            f"plan {plan.digest[:12]} was made under {changed}",
             remedy="make a new plan with `artifactctl reclaim --policy`",
         )
     file = shlex.quote(os.fsdecode(path))

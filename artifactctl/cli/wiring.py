@@ -134,7 +134,7 @@ class Wiring:
         """Close the catalog when the command ends; what it changed is noted in the roots before."""
         self.fleet  # noqa: B018 - made first, so that it is let go last: the roots are told through it
         self._on_close(lambda: self._close(catalog))
-        return catalog
+        return catalog.measure_by(lambda: self.host.uptime()) if self.is_linux else catalog
 
     def _close(self, catalog: "Catalog") -> None:
         """Tell the roots of this machine, and of those the command reached anyway: nobody waits for the others."""

@@ -68,16 +68,32 @@ def texts_in_force(settings: Settings, *, working_directory: Path) -> tuple[Poli
     )
 
 
-def changed_since(texts: Iterable[tuple[str, str]], *, working_directory: Path) -> str:
-    """Return the first of the files (name, text) that is there and says something else now, "" when none does.
+def folders_among(words: Iterable[str], *, working_directory: Path) -> tuple[tuple[str, str], ...]:
+    """Return (name with a slash behind it, the names of its policy files, one a line) of what is a folder."""
+    named = (os.path.normpath(word) for word in words if not word.startswith(GIT_PREFIX))
+    folders = (name for name in named if (working_directory / name).is_dir())
+    return tuple((f"{name}/", "\n".join(_policy_files_in(working_directory / name))) for name in folders)
 
-    One that is gone, or lay in a revision or on another machine, has not changed.
+
+def is_folder(name: str) -> bool:
+    """Return whether this names a folder among the files that a plan keeps."""
+    return name.endswith("/")
+
+
+def changed_since(texts: Iterable[tuple[str, str]], *, working_directory: Path) -> str:
+    """Return what has changed of files and folders (name, text), as the end of a sentence; "" when nothing has.
+
+    A file that is gone, or lay in a revision or on another machine, has not changed; a folder has when it holds more.
     """
     for name, text in texts:
         path = working_directory / name
         try:
-            if not name.startswith(GIT_PREFIX) and path.is_file() and path.read_bytes() != text.encode("utf-8"):
-                return name
+            if is_folder(name):
+                added = set(_policy_files_in(path)).difference(text.split("\n")) if path.is_dir() else ()
+                if added:
+                    return f"{name} without {min(added)}, which lies there by now"
+            elif not name.startswith(GIT_PREFIX) and path.is_file() and path.read_bytes() != text.encode("utf-8"):
+                return f"{name}, which says something else by now"
         except OSError as error:
             raise _unreadable(name, error) from error
     return ""
@@ -96,15 +112,17 @@ def _named(word: str, working_directory: Path) -> Iterable[PolicyText]:
     try:
         if not path.is_dir():
             return [(word, path.read_bytes())]
-        names = sorted(
-            name for name in os.listdir(path) if name.lower().endswith(_ENDINGS) and not name.startswith(".")
-        )
+        names = _policy_files_in(path)
     except OSError as error:
         raise _unreadable(word, error) from error
     texts = [_file_in(path / name, name if word == "." else f"{word}/{name}") for name in names]
     if not texts:
         raise PolicyUnreadable(f"the folder {word} holds no policy file", remedy="policy files end in .yaml or .yml")
     return texts
+
+
+def _policy_files_in(folder: Path) -> list[str]:
+    return sorted(name for name in os.listdir(folder) if name.lower().endswith(_ENDINGS) and not name.startswith("."))
 
 
 def _file_in(path: Path, shown: str) -> PolicyText:

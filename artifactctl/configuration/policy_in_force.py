@@ -14,7 +14,14 @@ from pathlib import Path
 
 from artifactctl.configuration.limits import SafetyLimits
 from artifactctl.configuration.limits_in_force import stated_limits, tightened_by
-from artifactctl.configuration.policy_files import FILES_KEY, meaning_of, policy_texts, texts_in_force
+from artifactctl.configuration.policy_files import (
+    FILES_KEY,
+    folders_among,
+    is_folder,
+    meaning_of,
+    policy_texts,
+    texts_in_force,
+)
 from artifactctl.configuration.settings import Settings
 from artifactctl.domain.errors import UsageError
 from artifactctl.policy.layering import laid_over
@@ -23,12 +30,12 @@ from artifactctl.policy.ruleset import Policy
 VARIABLE = "ARTIFACTCTL_POLICY_FILES"
 
 PolicyTexts = tuple[tuple[str, str], ...]
-"""Name and text of policy files, as a plan keeps them."""
+"""Name and text of policy files, as a plan keeps them; of a folder that was named, which files it held."""
 
 
 def named_texts(words: Sequence[str], *, working_directory: Path) -> PolicyTexts:
     """Return the files that `words` name (a file, a folder, `git:REV:PATH`) as text; UsageError for what is none."""
-    found = []
+    found = list(folders_among(words, working_directory=working_directory))
     for name, content in policy_texts(words, working_directory=working_directory):
         try:
             found.append((name, content.decode("utf-8")))
@@ -50,7 +57,7 @@ def policy_in_force(
     policy = configured_policy(settings, working_directory=working_directory)
     for texts in (texts_of_environment(environment, working_directory=working_directory), named):
         if texts:
-            policy = laid_over(policy, meaning_of(texts))
+            policy = laid_over(policy, meaning_of([file for file in texts if not is_folder(file[0])]))
     return tightened_by_variables(policy, environment)
 
 

@@ -33,6 +33,7 @@ class AuditAction(StrEnum):
     ARTIFACT_REGISTER = "artifact.register"  # a scan or a person recorded a new artifact
     ARTIFACT_RESTATE = "artifact.restate"  # a person said again what it is
     ARTIFACT_GROW = "artifact.grow"  # a scan found more of an unfinished one
+    ARTIFACT_REOPEN = "artifact.reopen"  # a program makes some of it again: it was lost, or can be had by now
     ARTIFACT_SEAL = "artifact.seal"  # its writer said that it is complete
     ARTIFACT_ACCEPT_DRIFT = "artifact.accept_drift"  # a person let the catalog follow what is on disk
     ARTIFACT_MISSING = "artifact.missing"  # a scan did not find a copy at its path

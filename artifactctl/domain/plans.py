@@ -133,9 +133,10 @@ class ReclaimPlan:
     """The removals proposed for one machine; see the module's docstring for what `digest` covers.
 
     `policy_files` are name and text of the policy files that were named for this run alone (`--policy`): with the
-    configured policy below them they give `policy_digest` again. `needs_approval` says why somebody other than `actor`
-    must approve it; () when nobody must. It is asked again when the plan is applied. `host_key` is "" for a plan that
-    was made on its machine itself.
+    configured policy below them they give `policy_digest` again. Of a folder (its name ends in `/`) the text is the
+    names of its policy files: one that is added later makes the plan stale. `needs_approval` says why somebody other
+    than `actor` must approve it; () when nobody must. It is asked again when the plan is applied. `host_key` is ""
+    for a plan that was made on its machine itself.
     """
 
     catalog_id: str

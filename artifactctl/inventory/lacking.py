@@ -29,7 +29,7 @@ def lacking_now(host: Host, catalog: Catalog, path: bytes, *, now: datetime) -> 
         )
     with catalog.reading() as reading:
         promised = reading.reservations(now)
-    headroom = measure_headroom(usage, now=now, reservations=promised, own_reservation_id=plan.reservation_id)
+    headroom = measure_headroom(usage, reservations=promised, own_reservation_id=plan.reservation_id)
     return plan, lacking_bytes(plan, headroom)
 
 

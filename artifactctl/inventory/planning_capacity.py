@@ -21,6 +21,7 @@ from artifactctl.capacity.selection import ReclaimCandidate
 from artifactctl.capacity.timeline import StageSpan, plan_pipeline, timeline
 from artifactctl.capacity.verdict import CapacityPlan
 from artifactctl.catalog.reading import Reading
+from artifactctl.configuration.gguf_metadata import config_of_gguf
 from artifactctl.domain.artifacts import Reservation, Root
 from artifactctl.domain.errors import UsageError
 from artifactctl.domain.observation import VolumeUsage
@@ -56,7 +57,7 @@ class PlanningWorld:
     def headroom(self, usage: VolumeUsage, *, own_reservation_id: str = "") -> Headroom:
         """Return what may still be written there, by whoever was promised the reservation of this id."""
         promised: Sequence[Reservation] = self.reading.reservations(self.now) if self.reading else ()
-        return measure_headroom(usage, now=self.now, reservations=promised, own_reservation_id=own_reservation_id)
+        return measure_headroom(usage, reservations=promised, own_reservation_id=own_reservation_id)
 
     def runs(self) -> tuple[FinishedRun, ...]:
         """Return what earlier runs teach."""
@@ -86,11 +87,13 @@ class PlanningWorld:
 
 
 def model_shape(word: str) -> ModelShape:
-    """Return the shape of a preset, of a config.json, or of the folder of a model that has one."""
+    """Return the shape of a preset, of a config.json or the folder of a model that has one, or of a GGUF file."""
     path = Path(word)
     path = path / "config.json" if path.is_dir() else path
     if not path.is_file():
         return preset(word)
+    if path.suffix == ".gguf":
+        return model_shape_from_config(config_of_gguf(path), name=path.name)
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:

@@ -58,7 +58,7 @@ def reserve(catalog: Catalog, host: Host, promise: Promise, usage: VolumeUsage, 
     identity = host.identify()
     with catalog.writing(acting.actor, acting.now) as writing:
         promised = writing.reservations(acting.now, filesystem_uuid=usage.filesystem_uuid)
-        headroom = measure_headroom(usage, now=acting.now, reservations=promised)
+        headroom = measure_headroom(usage, reservations=promised)
         room_bytes, limited_by = headroom.binding(peak_bytes=promise.reserved_bytes, files=promise.files)
         if room_bytes < promise.reserved_bytes:
             raise NoRoom(

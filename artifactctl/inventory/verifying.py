@@ -158,8 +158,9 @@ def _verify_copy(
             problems += _changed_meanwhile(replica, copy, after) or _who_is_writing(after)
             others = _elsewhere(host, catalog, replica, after, clients)
             problems += others.problems
-            reservations = (*others.reservations, *_unhashed(artifact, replica, fingerprint, level))
-            reservations += tuple(f"{_NO_PROOF}: {doubt}" for doubt in doubts)
+            reservations = (*others.reservations, *(f"{_NO_PROOF}: {doubt}" for doubt in doubts))
+            if level is not VerifyLevel.DIGESTS:
+                reservations = (*_unhashed(artifact, replica, fingerprint, doubted=bool(reservations)), *reservations)
     except HostFailure as failure:
         problems.append(failure.message)
     result = VerifyResult(
@@ -199,13 +200,18 @@ def _who_is_writing(seen: ContentLook) -> tuple[str, ...]:
     return (f"nothing is verified while it may be changing: {writer}",) if writer else ()
 
 
-def _unhashed(artifact: Artifact, replica: Replica, fingerprint: str, level: VerifyLevel) -> tuple[str, ...]:
-    """Return that bytes which changed are not known to be those whose digests are stored; headers cannot tell."""
-    if level is VerifyLevel.DIGESTS or not artifact.content_digest or replica.verified_fingerprint == fingerprint:
+def _unhashed(artifact: Artifact, replica: Replica, fingerprint: str, *, doubted: bool) -> tuple[str, ...]:
+    """Return that bytes which changed are not known to be those whose digests are stored; headers cannot tell.
+
+    A copy that was `doubted` whenever it was looked at has no proven fingerprint to tell a change by.
+    """
+    proven = replica.verified_fingerprint
+    if not artifact.content_digest or proven == fingerprint or (doubted and not proven):
         return ()
+    since = "it changed since its digests were stored, and only" if proven else "its digests are stored, and only"
     return (
-        f"{_NO_PROOF}: it changed since its digests were stored, and only `artifactctl verify {artifact.name} "
-        "--level digests` says whether its bytes are still those",
+        f"{_NO_PROOF}: {since} `artifactctl verify {artifact.name} --level digests` says whether its bytes are still "
+        "those",
     )
 
 

@@ -93,7 +93,7 @@ def _account(
 ) -> VolumeAccount:
     on_it = [replica for replica in replicas if replica.root.filesystem_uuid == usage.filesystem_uuid]
     names = [root.name for root in roots if root.filesystem_uuid == usage.filesystem_uuid]
-    headroom = measure_headroom(usage, now=now, reservations=reservations, reserve=NO_RESERVE)
+    headroom = measure_headroom(usage, reservations=reservations, reserve=NO_RESERVE)
     _, limited_by = headroom.binding(peak_bytes=usage.available_bytes, files=1)
     return VolumeAccount(
         host=machine.hostname,

@@ -6,8 +6,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from artifactctl.policy.decisions import Decision, Evaluation
-from artifactctl.policy.evaluating import evaluate_each
-from artifactctl.policy.facts import CatalogueView, Facts
+from artifactctl.policy.evaluating import Hearing
+from artifactctl.policy.facts import Facts
 from artifactctl.policy.protecting import Protections
 from artifactctl.policy.ruleset import Policy
 
@@ -32,20 +32,24 @@ class Change:
 
 
 class Comparison:
-    """Two policies over one view at one instant. `before` and `after` are their evaluations."""
+    """Two policies over one view at one instant. `before` and `after`: their evaluations, in the order of the view."""
 
     before: Evaluation
     after: Evaluation
 
-    def __init__(self, old: Policy, new: Policy, view: CatalogueView, *, now: datetime) -> None:
-        self.before, self.after = evaluate_each((old, new), view, now=now)
+    def __init__(self, old: Policy, new: Policy, hearing: Hearing, *, now: datetime) -> None:
+        self.before, self.after = (hearing.evaluate(policy, now=now) for policy in (old, new))
+        self._artifacts = hearing.view.artifacts
         self._same_protects = old.protects == new.protects
         self._covered, self._covers = (Protections(policy, now=now) for policy in (old, new))
 
-    def touches(self, facts: Facts) -> bool:
-        """Return whether anything may change for the artifact, without asking what."""
-        was, becomes = self.before.decisions[facts.artifact_id], self.after.decisions[facts.artifact_id]
-        return not self._same_protects or was.because != becomes.because or was.action is not becomes.action
+    def touched(self) -> Iterator[Facts]:
+        """Yield the artifacts for which anything may change, without asking what."""
+        before, after = self.before.decisions.values(), self.after.decisions.values()
+        asks_further = not self._same_protects  # a protect that is gone may have covered what is held, too
+        for facts, was, becomes in zip(self._artifacts, before, after, strict=True):
+            if (was is not becomes and _differ(was, becomes)) or (asks_further and was.built_in):
+                yield facts
 
     def changes(self, facts: Facts) -> Iterator[tuple[Effect, Change]]:
         """Yield what changes for one artifact; a lost protection comes beside what follows from it."""
@@ -59,5 +63,9 @@ class Comparison:
             yield Effect.NEWLY_RECLAIMED, change
         elif becomes.kept and not was.kept:
             yield Effect.NEWLY_KEPT, change
-        elif not loses and (was.because, was.action) != (becomes.because, becomes.action):
+        elif not loses and _differ(was, becomes):
             yield Effect.REASON_CHANGED, change
+
+
+def _differ(was: Decision, becomes: Decision) -> bool:
+    return was.because != becomes.because or was.action is not becomes.action

@@ -39,6 +39,11 @@ class Decision:
         return self.action is None
 
     @property
+    def built_in(self) -> bool:
+        """Whether it stays by what no policy removes."""
+        return self.because.startswith("builtin.")
+
+    @property
     def protected(self) -> bool:
         """Whether a protect of the policy keeps it."""
         return self.because.startswith("protect.")

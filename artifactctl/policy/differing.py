@@ -6,7 +6,7 @@ is listed as such whatever else keeps it, and once more where it would go.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import pairwise
@@ -17,6 +17,7 @@ from artifactctl.policy.capping import Past, caps_of
 from artifactctl.policy.comparing import Change, Comparison, Effect
 from artifactctl.policy.decisions import Decision, Evaluation
 from artifactctl.policy.edits import Edit, Mark, additions, edits_between
+from artifactctl.policy.evaluating import Hearing
 from artifactctl.policy.facts import CatalogueView, Facts
 from artifactctl.policy.joining import Calendar, Joining
 from artifactctl.policy.protecting import has_expired
@@ -103,17 +104,16 @@ class PolicyDifference:
 def differ(old: Candidate, new: Candidate, view: CatalogueView) -> PolicyDifference:
     """Return what changes when `new` takes the place of `old`; the view holds what either may match until the last."""
     edits = edits_between(old.written, new.written)
-    largest_first = sorted(view.artifacts, key=lambda facts: (-facts.allocated_bytes, facts.name, facts.artifact_id))
-    ordered = replace(view, artifacts=largest_first)
+    hearing = Hearing(view)
     impacts = tuple(
-        _impact(old.standing, new.standing, ordered, edits, now=view.taken_at + horizon) for horizon in HORIZONS
+        _impact(old.standing, new.standing, hearing, edits, now=view.taken_at + horizon) for horizon in HORIZONS
     )
     added = (additions(each.written, each.standing) for each in (old, new))
     return PolicyDifference(
         edits=edits,
         configured=tuple(dict.fromkeys(edit for each in added for edit in each)),
         impacts=impacts,
-        joining=tuple(_joining(old.standing, new.standing, ordered, impacts)),
+        joining=tuple(_joining(old.standing, new.standing, view, impacts)),
         taken_at=view.taken_at,
         population=sum(view.living.values()),
         loses_protection=_removes_a_protect(old, new, view.taken_at)
@@ -121,16 +121,19 @@ def differ(old: Candidate, new: Candidate, view: CatalogueView) -> PolicyDiffere
     )
 
 
-def _impact(old: Policy, new: Policy, view: CatalogueView, edits: Sequence[Edit], *, now: datetime) -> Impact:
-    comparison = Comparison(old, new, view, now=now)
+def _impact(old: Policy, new: Policy, hearing: Hearing, edits: Sequence[Edit], *, now: datetime) -> Impact:
+    comparison, view = Comparison(old, new, hearing, now=now), hearing.view
     changes: dict[Effect, list[Change]] = {effect: [] for effect in Effect}
-    for facts in view.artifacts:
-        for effect, change in comparison.changes(facts) if comparison.touches(facts) else ():
+    for facts in comparison.touched():
+        for effect, change in comparison.changes(facts):
             changes[effect].append(change)
     present = _exceeded(old, view, comparison.before)
     return Impact(
         at=now,
-        changes={effect: tuple(each) for effect, each in changes.items()},
+        changes={
+            effect: tuple(sorted(each, key=lambda change: _largest_first(change.facts)))
+            for effect, each in changes.items()
+        },
         removed=tuple(_removals(edits, comparison.before, view.artifacts)),
         exceeded=tuple(cap for cap in _exceeded(new, view, comparison.after) if cap not in present),
     )
@@ -152,14 +155,17 @@ def _joining(old: Policy, new: Policy, view: CatalogueView, impacts: Sequence[Im
             calendar = calendar or Calendar(old, new, view)
             found += calendar.joinings(joining, after=earlier.at, until=later.at).values()
             seen |= joining.keys()
-    order = {facts.artifact_id: place for place, facts in enumerate(view.artifacts)} if found else {}
-    yield from sorted(found, key=lambda each: (list(Effect).index(each.effect), order[each.change.facts.artifact_id]))
+    yield from sorted(found, key=lambda each: (list(Effect).index(each.effect), _largest_first(each.change.facts)))
+
+
+def _largest_first(facts: Facts) -> tuple[int, str, int]:
+    return -facts.allocated_bytes, facts.name, facts.artifact_id
 
 
 def _exceeded(policy: Policy, view: CatalogueView, evaluation: Evaluation) -> tuple[Cap, ...]:
     """Return the limits that everything offered would exceed; every copy counts, as it does in a plan."""
-    decisions = evaluation.decisions
-    offered = [facts for facts in view.artifacts if decisions[facts.artifact_id].action is not None]
+    decisions = zip(view.artifacts, evaluation.decisions.values(), strict=True)
+    offered = [facts for facts, decision in decisions if decision.action is not None]
     taken = Taken(
         bytes=sum([facts.allocated_bytes for facts in offered]), artifacts=sum([facts.copies for facts in offered])
     )
@@ -171,7 +177,8 @@ def _removals(edits: Sequence[Edit], before: Evaluation, artifacts: Sequence[Fac
     removed = [edit for edit in edits if edit.mark is Mark.REMOVED]
     found = []
     for edit in removed:
-        decided = [facts for facts in artifacts if _decided(before.decisions[facts.artifact_id], edit)]
+        decisions = zip(artifacts, before.decisions.values(), strict=True)
+        decided = sorted([facts for facts, decision in decisions if _decided(decision, edit)], key=_largest_first)
         found.append(Removal(section=edit.section, name=edit.name, artifacts=tuple(decided)))
     return found
 

@@ -5,16 +5,16 @@ to keep, what it requires, and that no group is left empty. Unknown keeps: where
 matches, no later rule is asked.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from artifactctl.domain.artifacts import ArtifactKind
 from artifactctl.policy.decisions import Decision, Evaluation, Holds, RuleVerdict
 from artifactctl.policy.facts import CatalogueView, Facts
-from artifactctl.policy.matching import Matching, matching
+from artifactctl.policy.matching import Matching, asks_the_clock, matching
 from artifactctl.policy.protecting import BUILTINS, Protections, builtin_of, has_expired
-from artifactctl.policy.ruleset import Policy, Protect, Rule
+from artifactctl.policy.ruleset import Matcher, Policy, Protect, Rule
 from artifactctl.policy.ruling import rule_on
 from artifactctl.policy.spelling import duration_text
 from artifactctl.policy.wording import spell_age
@@ -24,36 +24,64 @@ NO_RULE = Decision(action=None, because="no_rule", sentence="keep: no rule match
 
 def evaluate(policy: Policy, view: CatalogueView, *, now: datetime) -> Evaluation:
     """Return the decision about every artifact of the view; the order of its artifacts changes nothing."""
-    (evaluation,) = evaluate_each((policy,), view, now=now)
-    return evaluation
+    return Hearing(view).evaluate(policy, now=now)
 
 
-def evaluate_each(policies: Iterable[Policy], view: CatalogueView, *, now: datetime) -> tuple[Evaluation, ...]:
-    """Return the evaluation of each policy; what two of them say alike is decided once."""
-    standing: dict[object, Mapping[int, Decision]] = {}
-    ruled: dict[object, dict[int, Decision]] = {}
-    assigned: dict[object, Assigned] = {}
-    found = []
-    for policy in policies:
+class Hearing:
+    """One view, before which policies are evaluated at instants. What two of them say alike is decided once.
+
+    A matcher or reason that asks for no age says the same at every instant.
+    """
+
+    def __init__(self, view: CatalogueView) -> None:
+        self.view = view
+        self._numbers = [facts.artifact_id for facts in view.artifacts]
+        self._by_kind = of_kinds(view.artifacts)
+        self._protected: dict[object, Mapping[int, Decision]] = {}
+        self._assigned: dict[object, Assigned] = {}
+        self._ruled: dict[object, Mapping[int, Decision]] = {}
+
+    def evaluate(self, policy: Policy, *, now: datetime) -> Evaluation:
+        """Return the decision about every artifact of the view, in its order."""
         court = _Court(policy, now)
-        before = (policy.protects, policy.min_age)
-        if before not in standing:
-            standing[before] = court.standing(view.artifacts)
+        decisions = dict.fromkeys(self._numbers, NO_RULE)
+        for said in self._by_rules(court, policy, now):
+            decisions.update(said)
+        decisions.update(court.too_young(self.view.artifacts))
+        decisions.update(self._before_rules(court, policy, now))
+        return Evaluation(decisions=decisions, now=now)
+
+    def _before_rules(self, court: "_Court", policy: Policy, now: datetime) -> Mapping[int, Decision]:
+        in_force = tuple(each for each in policy.protects if not has_expired(each, now))
+        key = (in_force, _instant(now, [each.match for each in in_force]))
+        if key not in self._protected:
+            self._protected[key] = court.standing(self._by_kind)
+        return self._protected[key]
+
+    def _by_rules(self, court: "_Court", policy: Policy, now: datetime) -> Iterator[Mapping[int, Decision]]:
         matchers = tuple(rule.match for rule in policy.rules)
-        if matchers not in assigned:
-            assigned[matchers] = court.assign(view.artifacts)
-        by_rules = court.in_doubt(assigned[matchers])
-        for number, (rule, members) in enumerate(zip(policy.rules, assigned[matchers].members, strict=True), start=1):
-            key = (matchers[:number], rule)
-            if key not in ruled:
-                ruled[key] = rule_on(rule, members, now=now)
-            by_rules |= ruled[key]
-        decisions = {
-            facts.artifact_id: standing[before].get(facts.artifact_id) or by_rules.get(facts.artifact_id, NO_RULE)
-            for facts in view.artifacts
-        }
-        found.append(Evaluation(decisions=decisions, now=now))
-    return tuple(found)
+        key = (matchers, _instant(now, matchers))
+        if key not in self._assigned:
+            self._assigned[key] = court.assign(self._by_kind)
+        assigned = self._assigned[key]
+        yield court.in_doubt(assigned)
+        for number, (rule, members) in enumerate(zip(policy.rules, assigned.members, strict=True), start=1):
+            asks_the_age = rule.keep.newer_than is not None
+            of_rule = (matchers[:number], rule, now if asks_the_age else _instant(now, matchers[:number]))
+            if of_rule not in self._ruled:
+                self._ruled[of_rule] = rule_on(rule, members, now=now)
+            yield self._ruled[of_rule]
+
+
+def of_kinds(artifacts: Sequence[Facts]) -> Mapping[ArtifactKind, Sequence[Facts]]:
+    """Return the artifacts by their kind, so that nobody asks each of a million for it."""
+    found = ((kind, [facts for facts in artifacts if facts.kind is kind]) for kind in ArtifactKind)
+    return {kind: of_kind for kind, of_kind in found if of_kind}
+
+
+def _instant(now: datetime, matchers: Iterable[Matcher]) -> datetime | None:
+    """Return the instant, or None where none of the matchers asks for it."""
+    return now if any(map(asks_the_clock, matchers)) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +104,7 @@ def explain(policy: Policy, view: CatalogueView, artifact_id: int, *, now: datet
     if facts is None:
         raise KeyError(artifact_id)
     court = _Court(policy, now)
-    assigned = court.assign(view.artifacts)
+    assigned = court.assign(of_kinds(view.artifacts))
     by_rules = court.in_doubt(assigned)
     for rule, members in zip(policy.rules, assigned.members, strict=True):
         by_rules |= rule_on(rule, members, now=now) if facts in members else {}
@@ -97,10 +125,6 @@ class _Court:
         self._protections = Protections(policy, now=now)
         self._rules = tuple((rule, matching(rule.match, now=now)) for rule in policy.rules)
         self._youngest = now - policy.min_age
-        self._by_kind: Mapping[ArtifactKind, tuple[tuple[int, Matching], ...]] = {
-            kind: tuple((number, match) for number, (_, match) in enumerate(self._rules) if match.may_be(kind))
-            for kind in ArtifactKind
-        }
 
     def before_rules(self, facts: Facts) -> Decision | None:
         """Return what keeps the artifact whatever the rules say."""
@@ -113,31 +137,42 @@ class _Court:
         sentence = f"keep: {age} old, and nothing younger than {least} may go"
         return Decision(action=None, because="defaults.min_age", sentence=sentence)
 
-    def standing(self, artifacts: Iterable[Facts]) -> dict[int, Decision]:
-        """Return what keeps artifacts whatever the rules say, by artifact id."""
-        found = {}
-        for facts in artifacts:
-            decision = self.before_rules(facts)
-            if decision is not None:
-                found[facts.artifact_id] = decision
+    def too_young(self, artifacts: Iterable[Facts]) -> Mapping[int, Decision]:
+        """Return what keeps those that are younger than anything that may go, by artifact id."""
+        youngest = self._youngest
+        young = [facts for facts in artifacts if facts.created_at > youngest]
+        return {facts.artifact_id: decision for facts in young if (decision := self._too_young(facts)) is not None}
+
+    def standing(self, by_kind: Mapping[ArtifactKind, Iterable[Facts]]) -> Mapping[int, Decision]:
+        """Return what built-in protections and protects keep, by artifact id."""
+        found: dict[int, Decision] = {}
+        for kind, artifacts in by_kind.items():
+            protected = self._protections.among(kind)
+            for facts in artifacts:
+                decision = builtin_of(facts) or (protected and protected(facts))
+                if decision is not None:
+                    found[facts.artifact_id] = decision
         return found
 
-    def assign(self, artifacts: Iterable[Facts]) -> Assigned:
+    def assign(self, by_kind: Mapping[ArtifactKind, Iterable[Facts]]) -> Assigned:
         """Return for each rule what it is the first to match."""
         members: list[list[Facts]] = [[] for _ in self._rules]
         doubtful: list[tuple[int, Facts]] = []
-        for facts in artifacts:
-            if not (facts.complete and facts.live):
-                continue
-            for number, match in self._by_kind[facts.kind]:
-                answer = match.answer(facts)
-                if answer is Holds.NO:
+        for kind, artifacts in by_kind.items():
+            left = [facts for facts in artifacts if facts.complete and facts.live]
+            for number, (_, match) in enumerate(self._rules):
+                asked = match.among(kind)
+                if asked is None:
                     continue
-                if answer is Holds.YES:
-                    members[number].append(facts)
-                else:
-                    doubtful.append((number, facts))
-                break
+                if not asked.conditions:
+                    members[number] += left
+                    break
+                answers = list(map(asked.answer, left))
+                members[number] += [facts for facts, answer in zip(left, answers, strict=True) if answer is Holds.YES]
+                doubtful += [
+                    (number, facts) for facts, answer in zip(left, answers, strict=True) if answer is Holds.UNKNOWN
+                ]
+                left = [facts for facts, answer in zip(left, answers, strict=True) if answer is Holds.NO]
         return Assigned(members=members, doubtful=doubtful)
 
     def in_doubt(self, assigned: Assigned) -> dict[int, Decision]:

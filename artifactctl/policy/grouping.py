@@ -46,11 +46,11 @@ class Grouped:
 
 def grouped(members: Iterable[Facts], group_by: Key) -> Grouped:
     """Return the groups, and what belongs to none since a field of it is not known."""
-    readers = [_reader(field) for field in group_by]
+    everyone = tuple(members)
+    fields = [map(_reader(field), everyone) for field in group_by]
     groups: dict[Key, list[Facts]] = defaultdict(list)
     nowhere: Sentences = {}
-    for facts in members:
-        values = tuple([read(facts) for read in readers])
+    for facts, values in zip(everyone, zip(*fields, strict=True), strict=True):
         if "" not in values:
             groups[values].append(facts)
         else:
@@ -75,15 +75,11 @@ def kept_best(keep: KeepBest, members: Grouped, everyone: Iterable[Facts]) -> Se
 
     `everyone`: the same members, those of no group included.
     """
-    measured: dict[int, float] = {}
-    kept = dict(members.nowhere)
     sign = 1.0 if keep.mode is MetricMode.MAX else -1.0
-    for facts in everyone:
-        value = metric_of(facts, keep.metric)
-        if value is None:
-            kept[facts.artifact_id] = f"metric {keep.metric} missing"
-        else:
-            measured[facts.artifact_id] = sign * value
+    values_of = {facts.artifact_id: metric_of(facts, keep.metric) for facts in everyone}
+    measured = {key: sign * value for key, value in values_of.items() if value is not None}
+    missing = f"metric {keep.metric} missing"
+    kept = members.nowhere | {key: missing for key, value in values_of.items() if value is None}
     for values, group in members.groups.items():
         where = spell_group(keep.group_by, values)
         for place, facts in enumerate(_best(group, measured, keep.n), start=1):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 
 from artifactctl.policy.comparing import Change, Comparison, Effect
+from artifactctl.policy.evaluating import Hearing
 from artifactctl.policy.facts import CatalogueView, Facts
 from artifactctl.policy.grouping import group_of
 from artifactctl.policy.ruleset import Policy
@@ -60,7 +61,7 @@ class Calendar:
 
     def _changes_at(self, now: datetime, numbers: Collection[int]) -> dict[Touched, Change]:
         around = self._around(numbers)
-        comparison = Comparison(self._old, self._new, replace(self._view, artifacts=around), now=now)
+        comparison = Comparison(self._old, self._new, Hearing(replace(self._view, artifacts=around)), now=now)
         asked = (facts for facts in around if facts.artifact_id in numbers)
         return {(facts.artifact_id, effect): change for facts in asked for effect, change in comparison.changes(facts)}
 

@@ -35,6 +35,12 @@ class Matching:
         """Return whether an artifact of this kind can match at all."""
         return not self.kinds or kind in self.kinds
 
+    def among(self, kind: ArtifactKind) -> "Matching | None":
+        """Return what is left to ask of artifacts that are all of this kind; None when none of them can match."""
+        if not self.may_be(kind):
+            return None
+        return _made_ready((), tuple(condition for condition in self.conditions if condition.reads != "kind"))
+
     def answer(self, facts: Facts) -> Holds:
         """Return NO when a condition fails, else UNKNOWN when one cannot be decided, else YES."""
         if self.shared is None:
@@ -66,14 +72,22 @@ class Matching:
 
 def matching(matcher: Matcher, *, now: datetime) -> Matching:
     """Return the matcher made ready for one instant."""
-    conditions = conditions_of(matcher, now=now)
+    return _made_ready(matcher.kinds, conditions_of(matcher, now=now))
+
+
+def _made_ready(kinds: tuple[ArtifactKind, ...], conditions: tuple[Condition, ...]) -> Matching:
     shared = sorted({condition.reads for condition in conditions} - _OF_ONE)
     return Matching(
-        kinds=matcher.kinds,
+        kinds=kinds,
         conditions=conditions,
         of_one=tuple(condition for condition in conditions if condition.reads in _OF_ONE),
         shared=attrgetter(*shared) if shared else None,
     )
+
+
+def asks_the_clock(matcher: Matcher) -> bool:
+    """Return whether what matches may be something else at another instant, everything else being equal."""
+    return matcher.older_than is not None or matcher.newer_than is not None
 
 
 def matches(matcher: Matcher, facts: Facts, *, now: datetime) -> Holds:

@@ -1,15 +1,19 @@
 """What one rule says of the artifacts that it is the first to match: why each stays, or that it may go."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import partial
 
 from artifactctl.domain.artifacts import LineageRole
 from artifactctl.policy.decisions import Decision
 from artifactctl.policy.facts import ChildFacts, Facts
 from artifactctl.policy.grouping import OF_A_RUN, Grouped, Key, Sentences, emptied, grouped, kept_best, kept_last
-from artifactctl.policy.ruleset import Keep, Relation, Require, Rule
+from artifactctl.policy.ruleset import Keep, Relation, RequireSuccessor, Rule
 from artifactctl.policy.spelling import duration_text
 from artifactctl.policy.wording import either, spell_age
+
+Reason = tuple[str, str]
+"""(The word for scripts, the sentence for people.)"""
 
 
 def rule_on(rule: Rule, members: Sequence[Facts], *, now: datetime) -> dict[int, Decision]:
@@ -25,13 +29,16 @@ def rule_on(rule: Rule, members: Sequence[Facts], *, now: datetime) -> dict[int,
         sentence=f"{rule.action.value}: {rule.name} offers it and nothing in the rule keeps it",
         rule=rule.name,
     )
-    decisions: dict[int, Decision] = {}
-    asks_of_each = rule.keep != Keep(last=rule.keep.last, best=rule.keep.best) or rule.require != Require()
-    for facts in members:
-        reason = _among(staying, facts.artifact_id)
-        if reason is None and asks_of_each:
-            reason = next(_other_keeps(rule.keep, facts, now), None) or next(_unmet(rule.require, facts), None)
-        decisions[facts.artifact_id] = may_go if reason is None else _kept(rule, *reason)
+    decisions = dict.fromkeys([facts.artifact_id for facts in members], may_go)
+    for word, sentences in reversed(staying):  # the first that keeps an artifact is the one that is told
+        for artifact_id, sentence in sentences.items():
+            decisions[artifact_id] = _kept(rule, word, sentence)
+    for reason_of in _asked_of_each(rule, now):
+        for facts in members:
+            if decisions[facts.artifact_id] is may_go:
+                reason = reason_of(facts)
+                if reason is not None:
+                    decisions[facts.artifact_id] = _kept(rule, *reason)
     if not rule.allow_empty_groups:
         kept = {artifact_id for artifact_id, decision in decisions.items() if decision is not may_go}
         for group in groups.values():  # of each group that would be empty the newest: a run without a step that counts
@@ -65,42 +72,62 @@ def _kept_of_groups(
     return tuple(found)
 
 
-def _among(staying: tuple[tuple[str, Sentences], ...], artifact_id: int) -> tuple[str, str] | None:
-    """Return (word, sentence) of the first that keeps the artifact for its place in a group."""
-    for word, kept in staying:
-        sentence = kept.get(artifact_id)
-        if sentence is not None:
-            return word, sentence
-    return None
-
-
-def _other_keeps(keep: Keep, facts: Facts, now: datetime) -> Iterator[tuple[str, str]]:
+def _asked_of_each(rule: Rule, now: datetime) -> Iterator[Callable[[Facts], Reason | None]]:
+    """Yield what the rule asks of one artifact by itself, in order: each answers why it stays, or None."""
+    keep, require = rule.keep, rule.require
     if keep.every is not None:
-        if facts.step is None:
-            yield "keep.every", "step missing"
-        elif facts.step % keep.every.steps == 0:
-            yield "keep.every", f"step {facts.step} is a multiple of {keep.every.steps}"
-    if keep.newer_than is not None and facts.created_at > now - keep.newer_than:
-        age = spell_age(now - facts.created_at)
-        yield "keep.newer_than", f"{age} old, and what is newer than {duration_text(keep.newer_than)} stays"
+        yield partial(_every, keep.every.steps)
+    if keep.newer_than is not None:
+        yield partial(_newer, keep.newer_than, now)
     if keep.needed_by is not None:
-        child = _child(keep.needed_by, facts, verified=False)
-        if child is not None:
-            yield "keep.needed_by", f"the {child.kind.value} {child.name} needs it ({child.role.value})"
-
-
-def _unmet(require: Require, facts: Facts) -> Iterator[tuple[str, str]]:
-    successor = require.successor
-    if successor is not None and not _has_successor(successor.relation, facts, verified=successor.verified):
-        living = "living and verified" if successor.verified else "living"
-        yield "require.successor", f"no {living} {_spell_relation(successor.relation)} is recorded"
-    if require.rebuildable and not facts.rebuildable:
-        yield "require.rebuildable", "it cannot be built again from what is recorded and alive"
+        yield partial(_needed, keep.needed_by)
+    if require.successor is not None:
+        yield partial(_without_successor, require.successor)
+    if require.rebuildable:
+        yield _not_rebuildable
     if require.min_copies > 0:
-        left = max(facts.verified_copies - 1, 0)
-        if left < require.min_copies:
-            copies = "verified copy" if left == 1 else "verified copies"
-            yield "require.min_copies", f"{left} {copies} would be left, and {require.min_copies} must be"
+        yield partial(_too_few_copies, require.min_copies)
+
+
+def _every(steps: int, facts: Facts) -> Reason | None:
+    if facts.step is None:
+        return "keep.every", "step missing"
+    return None if facts.step % steps else ("keep.every", f"step {facts.step} is a multiple of {steps}")
+
+
+def _newer(age: timedelta, now: datetime, facts: Facts) -> Reason | None:
+    if facts.created_at <= now - age:
+        return None
+    return (
+        "keep.newer_than",
+        f"{spell_age(now - facts.created_at)} old, and what is newer than {duration_text(age)} stays",
+    )
+
+
+def _needed(relation: Relation, facts: Facts) -> Reason | None:
+    child = _child(relation, facts, verified=False)
+    if child is None:
+        return None
+    return "keep.needed_by", f"the {child.kind.value} {child.name} needs it ({child.role.value})"
+
+
+def _without_successor(successor: RequireSuccessor, facts: Facts) -> Reason | None:
+    if _has_successor(successor.relation, facts, verified=successor.verified):
+        return None
+    living = "living and verified" if successor.verified else "living"
+    return "require.successor", f"no {living} {_spell_relation(successor.relation)} is recorded"
+
+
+def _not_rebuildable(facts: Facts) -> Reason | None:
+    if facts.rebuildable:
+        return None
+    return "require.rebuildable", "it cannot be built again from what is recorded and alive"
+
+
+def _too_few_copies(least: int, facts: Facts) -> Reason | None:
+    left = max(facts.verified_copies - 1, 0)
+    copies = "verified copy" if left == 1 else "verified copies"
+    return None if left >= least else ("require.min_copies", f"{left} {copies} would be left, and {least} must be")
 
 
 def _has_successor(relation: Relation, facts: Facts, *, verified: bool) -> bool:

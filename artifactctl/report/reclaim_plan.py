@@ -58,7 +58,8 @@ def _conditions(plan: ReclaimPlan) -> list[str]:
     """Return under which policy files it stands, which limits refuse it, and who else must agree."""
     lines = []
     if plan.policy_files:
-        names = ", ".join(display_path(name.encode("utf-8", "surrogateescape")) for name, _ in plan.policy_files)
+        files = (name for name, _ in plan.policy_files if not name.endswith("/"))
+        names = ", ".join(display_path(name.encode("utf-8", "surrogateescape")) for name in files)
         lines.append(f"Under the policy {printable(plan.policy_name)} ({names}), named for this run.")
     if plan.exceeded_caps:
         lines.append("The whole run would be refused: " + "; ".join(map(spell_exceeded, plan.exceeded_caps)) + ".")

@@ -59,7 +59,7 @@ def first_aid(
     usage = host.usage(top)
     now = clock()
     # A promise keeps nobody from writing: what counts for a disk that fills is when writes fail.
-    headroom = measure_headroom(usage, now=now, reserve=NO_RESERVE)
+    headroom = measure_headroom(usage, reserve=NO_RESERVE)
     available_bytes, limited_by = headroom.binding(peak_bytes=usage.available_bytes, files=1)
     judged = Judge(
         top=top,

@@ -1,9 +1,11 @@
 """What a record says: a conversation (ShareGPT `conversations` or OpenAI `messages`), or token ids with a loss mask.
 
-A message keeps every field it came with (`reasoning_content`, `tool_calls`), since a chat template may use them. A
-record may say that its last answer did not come to its own end: by `finish_reason`, `truncated` or `refused`.
+A field that is null is one that is not there, as in Parquet. A message keeps every field it came with
+(`reasoning_content`, `tool_calls`), since a chat template may use them. A record may say that its last answer did not
+come to its own end: by `finish_reason`, `truncated` or `refused`.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +29,10 @@ CUT_REASONS = frozenset({"length", "content_filter"})
 
 IGNORED_LABEL = -100
 """The label of a token that is not learned, where a record has `labels` instead of `loss_mask`."""
+
+
+LARGEST_ID = 2**31 - 1
+"""Token ids are kept as int32."""
 
 
 class UnreadableRecord(ValueError):
@@ -65,11 +71,11 @@ class Tokenised:
 
 def parse(value: Mapping[str, Any]) -> Conversation | Tokenised:
     """Return what the record says; UnreadableRecord when it cannot be understood."""
-    if "input_ids" in value:
+    if value.get("input_ids") is not None:
         return _tokenised(value)
-    if "conversations" in value:
+    if value.get("conversations") is not None:
         return _conversation(value, [_from_sharegpt(turn) for turn in _list(value, "conversations")])
-    if "messages" in value:
+    if value.get("messages") is not None:
         return _conversation(value, [_message(turn) for turn in _list(value, "messages")])
     raise UnreadableRecord("it has neither `conversations` nor `messages` nor `input_ids`")
 
@@ -78,6 +84,7 @@ def _conversation(value: Mapping[str, Any], messages: list[dict[str, Any]]) -> C
     tools = value.get("tools")
     if tools is not None and not isinstance(tools, list):
         raise UnreadableRecord("its `tools` are no list")
+    _require_text([messages, tools])
     is_cut = value.get("finish_reason") in CUT_REASONS or value.get("truncated") is True or value.get("refused") is True
     return Conversation(messages=tuple(messages), tools=tools or None, is_cut=is_cut)
 
@@ -99,7 +106,7 @@ def _from_sharegpt(turn: object) -> dict[str, Any]:
         raise UnreadableRecord(f"a turn is from {speaker!r}, which is no known speaker")
     if not isinstance(text, str):
         raise UnreadableRecord("the value of a turn is no text")
-    return {"role": SHAREGPT_ROLES[speaker], "content": _unicode(text)}
+    return {"role": SHAREGPT_ROLES[speaker], "content": text}
 
 
 def _message(turn: object) -> dict[str, Any]:
@@ -112,11 +119,8 @@ def _message(turn: object) -> dict[str, Any]:
         content = "".join(_part(part) for part in content)
     if content is not None and not isinstance(content, str):
         raise UnreadableRecord("the content of a message is no text")
-    reasoning = turn.get("reasoning_content")
-    if isinstance(reasoning, str):
-        _unicode(reasoning)
     kept = {key: item for key, item in turn.items() if item is not None}
-    return {**kept, "content": _unicode(content or "")}
+    return {**kept, "content": content or ""}
 
 
 def _part(part: object) -> str:
@@ -128,25 +132,29 @@ def _part(part: object) -> str:
     raise UnreadableRecord(f"a part of a message is {kind!r}, not text")
 
 
-def _unicode(text: str) -> str:
+def _require_text(said: object) -> None:
+    """Return when it can be written as JSON in UTF-8, all fields included that only a template may look at."""
     try:
-        text.encode()
+        json.dumps(said, ensure_ascii=False, allow_nan=False).encode()
     except UnicodeEncodeError as error:
         raise UnreadableRecord("its text holds half of a surrogate pair") from error
-    return text
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UnreadableRecord(f"JSON cannot hold what is in it: {error}") from error
 
 
 def _tokenised(value: Mapping[str, Any]) -> Tokenised:
     ids = value["input_ids"]
-    if not isinstance(ids, list) or not all(type(token) is int and token >= 0 for token in ids):
+    if not isinstance(ids, list) or not all(type(token) is int and 0 <= token <= LARGEST_ID for token in ids):
         raise UnreadableRecord("its `input_ids` are no list of numbers from zero up")
-    if "loss_mask" in value:
-        mask = value["loss_mask"]
+    mask, labels = value.get("loss_mask"), value.get("labels")
+    if mask is not None:
         if not isinstance(mask, list) or not all(item in (0, 1) for item in mask):
             raise UnreadableRecord("its `loss_mask` holds something other than 0 and 1")
         learned = bytes(int(item) for item in mask)
-    elif isinstance(value.get("labels"), list):
-        learned = bytes(label != IGNORED_LABEL for label in value["labels"])
+    elif labels is not None:
+        if not isinstance(labels, list) or not all(type(label) is int for label in labels):
+            raise UnreadableRecord("its `labels` are no list of numbers")
+        learned = bytes(label != IGNORED_LABEL for label in labels)
     else:
         raise UnreadableRecord("it has `input_ids` and neither `loss_mask` nor `labels`")
     if len(learned) != len(ids):

@@ -8,8 +8,8 @@ import json
 import shutil
 import struct
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
-from typing import IO
 
 from artifactctl.api.corpora import PACKED_DTYPES
 from extract.merging.entries import Entry
@@ -24,7 +24,9 @@ class PackedWriter:
     """Collects the tensors in files without a name in `folder`, and puts them together at the end."""
 
     def __init__(self, folder: Path) -> None:
-        self._parts: dict[str, IO[bytes]] = {name: scratch_file(folder) for name in PACKED_DTYPES}
+        with ExitStack() as opened:
+            self._parts = {name: opened.enter_context(scratch_file(folder)) for name in PACKED_DTYPES}
+            self._opened = opened.pop_all()
         self._parts["offsets"].write(_LONG.pack(0))
         self.records = 0
         self.tokens = 0
@@ -51,9 +53,8 @@ class PackedWriter:
             sync_file(file)
 
     def close(self) -> None:
-        """Give the scratch files' bytes back."""
-        for part in self._parts.values():
-            part.close()
+        """Give the scratch files' bytes back, those of all of them also where one cannot be flushed any more."""
+        self._opened.close()
 
     def _header(self, metadata: Mapping[str, str]) -> bytes:
         shapes = {

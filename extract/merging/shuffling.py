@@ -8,6 +8,7 @@ import hashlib
 import heapq
 import struct
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
@@ -73,10 +74,12 @@ class ExternalSort:
 def _write_run(folder: Path, entries: Iterator[bytes]) -> IO[bytes]:
     import zstandard  # heavy for `--help`
 
-    run = scratch_file(folder)
-    with zstandard.ZstdCompressor(level=1).stream_writer(run, closefd=False) as packed:
-        for entry in entries:
-            packed.write(_LENGTH.pack(len(entry)) + entry)
+    with ExitStack() as opened:
+        run = opened.enter_context(scratch_file(folder))
+        with zstandard.ZstdCompressor(level=1).stream_writer(run, closefd=False) as packed:
+            for entry in entries:
+                packed.write(_LENGTH.pack(len(entry)) + entry)
+        opened.pop_all()
     return run
 
 

@@ -44,6 +44,10 @@ class ChatTemplate:
         text, spans = self._rendered(conversation)
         return cut_off(text, spans, answer) if conversation.is_cut and answer is not None else (text, spans)
 
+    def prompt(self, messages: Sequence[dict[str, Any]], tools: list[Any] | None) -> str:
+        """Return the text that asks for an answer to the messages; UnreadableRecord."""
+        return _plain(self._text(messages, tools, prompts=True))
+
     def _shows_thoughts(self, conversation: Conversation) -> bool:
         """Whether the template writes what the model thought before its last answer."""
         probing = {**conversation.messages[-1], "reasoning_content": PROBE}
@@ -53,7 +57,7 @@ class ChatTemplate:
         """Return the text with the last answer as produced: behind the prompt, thoughts first."""
         earlier = Conversation(messages=conversation.messages[:-1], tools=conversation.tools)
         text, spans = self._rendered(earlier)
-        before = _plain(self._text(earlier.messages, earlier.tools, prompts=True))
+        before = self.prompt(earlier.messages, earlier.tools)
         if not before.startswith(text):
             raise SpansUnclear("the template rewrites earlier turns")
         probing = {**answer, "content": PROBE, "reasoning_content": None}

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from artifactctl.api.models import read_gguf_metadata
 from artifactctl.domain.errors import UsageError
 from extract.merging.byte_pairs import tokenizer_of_gguf
-from extract.merging.gguf_metadata import read_gguf_metadata
 from extract.requirements import need
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from artifactctl.domain.text import printable
+from extract.credentials import Key
 from extract.requirements import need
 from extract.responding.answers import Answer, Assembly
-from extract.responding.credentials import Key
 from extract.responding.endpoint import Endpoint
 from extract.responding.patience import LONGEST_ASKED_WAIT, retry_after
 from extract.responding.troubles import Barred, Lasting, Passing, Trouble

@@ -7,8 +7,8 @@ from decimal import Decimal
 from pathlib import Path
 
 from artifactctl.domain.errors import UsageError
+from extract.credentials import Key, chosen_key, is_open_to_others
 from extract.merging.sources import Source
-from extract.responding.credentials import Key, is_open_to_others, key_of_environment, key_of_file
 from extract.responding.endpoint import endpoint_of
 from extract.responding.patience import Patience
 from extract.responding.settings import Settings, further_fields
@@ -86,8 +86,4 @@ class Given:
         )
 
     def _key(self, environment: Mapping[str, str]) -> Key:
-        if self.key_file is not None and self.key_env is not None:
-            raise UsageError("--key-file and --key-env were both given", remedy="give one of them")
-        if self.key_file is not None:
-            return key_of_file(self.key_file)
-        return Key() if self.key_env is None else key_of_environment(self.key_env, environment)
+        return chosen_key(file=self.key_file, variable=self.key_env, environment=environment)

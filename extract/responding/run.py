@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
+from extract.credentials import Key
 from extract.responding.answers import Answer
-from extract.responding.credentials import Key
 from extract.responding.lines import VolumeFull
 from extract.responding.patience import Patience
 from extract.responding.prompts import Prompt

@@ -37,6 +37,8 @@ def announced(session: Session, wanted: Wanted, parents: list[str]) -> Artifact:
             labels={"server_model": wanted.settings.model},
             building=True,
         )
+    if known.kind is not ArtifactKind.RESPONSE_SET:
+        raise Refused(f"{known.name}, a {known.kind.value}, is being made there", remedy="give another --out")
     if any(replica.state is ReplicaState.BUILDING for replica in known.replicas):
         return known
     raise Refused(f"{known.name} lies there and is not being written", remedy=f"artifactctl show {known.name}")

@@ -5,8 +5,8 @@ from datetime import timedelta
 from pathlib import Path
 
 from artifactctl.domain.errors import UsageError
+from extract.credentials import Key
 from extract.merging.sources import Source
-from extract.responding.credentials import Key
 from extract.responding.endpoint import Endpoint
 from extract.responding.patience import Patience
 from extract.responding.prompts import UnreadablePrompt, read_prompts, short_key

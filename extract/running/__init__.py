@@ -10,6 +10,7 @@ A worker (`run`):
    Before each the volume is looked at: enough room, or wait, or stop.
 4. Its records are computed, checked (`checking`) and written aside; the claim is proven; the shard gets its name
    (`sharing`).
+   Shards that were lost since are made again; records that were rejected before are tried once more (`mending`).
 5. Whoever gets the last share completes the artifact: manifest, seal, end of the run (`completing`).
 Killed anywhere, nothing is lost but the shard in hand, and the next run makes the same one.
 """

@@ -1,5 +1,6 @@
 """`artifactctl extract run`."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +9,7 @@ import click
 from artifactctl.domain.errors import ExitCode
 from extract.answering import Stage
 from extract.running.engines import ENGINES
-from extract.shards.command import Size
+from extract.shards.command import SMALLEST_SHARD, Size
 
 if TYPE_CHECKING:
     from extract.running.outcomes import Extracted
@@ -45,12 +46,16 @@ class Layers(click.ParamType):  # type: ignore[type-arg]  # generic for type che
     help="Keep the last state too, before or after the final norm.",
 )
 @click.option("--codec", type=click.Choice(["none", "planes"]), default="none", show_default=True, help="Lossless.")
-@click.option("--shard-size", type=Size(), default="4GiB", help="How large shards become, uncoded (default: 4GiB).")
+@click.option(
+    "--shard-size", type=SMALLEST_SHARD, default="4GiB", help="How large shards become, uncoded (default: 4GiB)."
+)
 @click.option("--name", default="", help="What to call the states (default: root/path).")
 @click.option(
     "--server", "servers", multiple=True, metavar="URL", help="For engines that are servers; may be repeated."
 )
 @click.option("--via", type=click.Choice(["hook", "http"]), default="hook", help="How a server hands states over.")
+@click.option("--key-file", type=_PATH, metavar="FILE", help="A file with the servers' key.")
+@click.option("--key-env", metavar="NAME", help="The name of a variable with the servers' key.")
 @click.option("--device", default="auto", help="For hf: cpu, cuda, cuda:1 (default: a GPU if there is one).")
 @click.option(
     "--dtype", default="auto", help="For hf: what it computes in (default: float32 on a CPU, else the model's)."
@@ -63,13 +68,15 @@ def run_command(corpus: str, model: Path, engine: str, out: Path, **options: Any
     """Extract the hidden states of a corpus.
 
     The planner is asked first, with what the first 32 records cost; what does not fit is refused. Run again after
-    anything, the same command goes on; run on several machines at once, they share the work. Records are known by their
-    tokens: a run of another corpus, model, layers or codec is refused at the same place.
+    anything, the same command goes on, makes shards that were lost since again, and tries records that were rejected
+    once more; run on several machines at once, they share the work. Records are known by their tokens: a run of another
+    corpus, model, layers or codec is refused at the same place.
 
     Exits 5 when it was stopped, or when records are missing; they are listed.
     """
     from artifactctl.api.formats import Codec, FinalState
     from extract.answering import answer, session
+    from extract.credentials import chosen_key
     from extract.requirements import need
     from extract.running.engine import EngineRequest
     from extract.running.engines import open_engine
@@ -95,6 +102,7 @@ def run_command(corpus: str, model: Path, engine: str, out: Path, **options: Any
         final_state=FinalState(options["final_state"]),
         servers=options["servers"],
         via=options["via"],
+        key=chosen_key(file=options["key_file"], variable=options["key_env"], environment=os.environ),
         device=options["device"],
         dtype=options["dtype"],
         batch_tokens=options["batch_tokens"],

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from artifactctl.api.formats import ElementType, FinalState
+from extract.credentials import NO_KEY, Key
 from extract.shards.form import StatesForm
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 class EngineRequest:
     """What a person asked an engine for. `layers` None means the usual three of the model.
 
-    `servers` and `via` are for engines elsewhere. `device`, `dtype` (of the forward pass) and `batch_tokens` are for
-    those that load the model; "auto" and 0 leave it to the engine.
+    `servers`, `via` and their `key` are for engines elsewhere. `device`, `dtype` (of the forward pass) and
+    `batch_tokens` are for those that load the model; "auto" and 0 leave it to the engine.
     """
 
     model: Path
@@ -31,6 +32,7 @@ class EngineRequest:
     final_state: FinalState = FinalState.NONE
     servers: tuple[str, ...] = ()
     via: str = "hook"
+    key: Key = NO_KEY
     device: str = "auto"
     dtype: str = "auto"
     batch_tokens: int = 0

@@ -7,12 +7,11 @@ Shape suffixes: B records of a batch, L tokens of the longest one in it.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
-from typing import Any
 
 from artifactctl.api.admission import ExtractionRecipe
-from artifactctl.api.formats import ElementType, FinalState
+from artifactctl.api.formats import ElementType
 from extract.requirements import need
+from extract.running.capturing import FINAL, Capture
 from extract.running.engine import Computed, CorpusRecord, EngineFacts, EngineRequest, Outcome
 from extract.running.hf_model import LoadedModel, load
 from extract.running.weights import weights_revision
@@ -20,8 +19,6 @@ from extract.shards.records import token_hash
 from extract.shards.tensors import states_as_bits
 
 GPU_BATCH_TOKENS = 8192
-
-_FINAL = -1
 
 
 def open_engine(request: EngineRequest) -> "HfEngine":
@@ -76,6 +73,9 @@ class HfEngine:
         """Let the model go."""
         del self._loaded
 
+    def _capture(self) -> Capture:
+        return Capture(self._loaded, layers=self.facts.layers, final_state=self.facts.final_state)
+
     def _forward(self, batch: Sequence[CorpusRecord]) -> Iterator[Outcome]:
         torch = need("torch", purpose="computing hidden states")
         longest = max(record.tokens for record in batch)
@@ -85,7 +85,7 @@ class HfEngine:
             ids_BL[row, : record.tokens] = torch.from_numpy(record.token_ids)
             mask_BL[row, : record.tokens] = 1
         padding = {} if len(batch) == 1 else {"attention_mask": mask_BL.to(self._loaded.device)}
-        with torch.inference_mode(), _Capture(self._loaded, self.facts) as taken:
+        with torch.inference_mode(), self._capture() as taken:
             self._loaded.body(input_ids=ids_BL.to(self._loaded.device), use_cache=False, **padding)
             states = {boundary: tensor.to("cpu") for boundary, tensor in taken.items()}
         for row, record in enumerate(batch):
@@ -97,39 +97,5 @@ class HfEngine:
                 index=record.index,
                 token_hash=token_hash(ids_BL[row, : record.tokens].numpy()),
                 layers=tuple(bits[layer] for layer in self.facts.layers),
-                final=bits.get(_FINAL),
+                final=bits.get(FINAL),
             )
-
-
-class _Capture:
-    """While it is entered, what passes the wanted boundaries is kept as bf16, by boundary."""
-
-    def __init__(self, loaded: LoadedModel, facts: EngineFacts) -> None:
-        self._loaded = loaded
-        self._facts = facts
-        self._hooks = ExitStack()
-        self._taken: dict[int, Any] = {}
-
-    def __enter__(self) -> dict[int, Any]:
-        blocks, norm = self._loaded.blocks, self._loaded.norm
-        for layer in self._facts.layers:
-            self._before(blocks[layer] if layer < len(blocks) else norm, layer)
-        if self._facts.final_state is FinalState.PRE:
-            self._before(norm, _FINAL)
-        if self._facts.final_state is FinalState.POST:
-            handle = norm.register_forward_hook(lambda _module, _given, came_out: self._keep(_FINAL, came_out))
-            self._hooks.callback(handle.remove)
-        return self._taken
-
-    def __exit__(self, *_error: object) -> None:
-        self._hooks.close()
-
-    def _before(self, module: Any, boundary: int) -> None:
-        def look(_module: Any, given: tuple[Any, ...], named: dict[str, Any]) -> None:
-            self._keep(boundary, given[0] if given else named["hidden_states"])
-
-        self._hooks.callback(module.register_forward_pre_hook(look, with_kwargs=True).remove)
-
-    def _keep(self, boundary: int, tensor: Any) -> None:
-        torch = need("torch", purpose="computing hidden states")
-        self._taken[boundary] = tensor.to(torch.bfloat16)

@@ -16,8 +16,12 @@ _NORMS = ("norm", "ln_f", "final_layernorm", "final_layer_norm", "norm_f")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedModel:
-    """`body` is the part without a head that takes `input_ids`; its `blocks` run in order, `norm` comes after them."""
+    """`body` is the part without a head that takes `input_ids`; its `blocks` run in order, `norm` comes after them.
 
+    `whole` is the model with its head; only the body is on the device.
+    """
+
+    whole: Any
     body: Any
     blocks: Any
     norm: Any
@@ -53,6 +57,7 @@ def load(model: Path, *, device: str, dtype: str) -> LoadedModel:
     body.to(place)
     text = loaded.config.get_text_config()
     return LoadedModel(
+        whole=loaded,
         body=body,
         blocks=blocks,
         norm=norm,

@@ -9,15 +9,16 @@
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from artifactctl.api import Session
 from artifactctl.api.admission import Admission, CapacityPlan, ExtractionRecipe, ExtractionRequest, FileLayout, Fit
 from artifactctl.api.admission import Room as VolumeRoom
-from artifactctl.api.wording import format_bytes, format_duration
+from artifactctl.api.wording import format_bytes
 from artifactctl.domain.artifacts import Reservation
 from artifactctl.domain.errors import Refused, UsageError
+from extract.running.making_room import words_that_make_room
 from extract.running.outcomes import Extraction, Stopped
 from extract.running.probe import Probe
 from extract.shards.writer import ShardPlan
@@ -80,7 +81,7 @@ class Keeper:
             raise Refused(
                 f"{self._name} needs {format_bytes(plan.peak_bytes)} more on {self._mount(plan)}, "
                 f"{format_bytes(max(0, plan.headroom_bytes))} may be used ({plan.limited_by})",
-                remedy=self._what_to_reclaim(plan),
+                remedy=self._what_to_reclaim(plan, next_shard_bytes=plan.shortfall_bytes),
             )
         mine = self._session.reserve(
             self._spot,
@@ -100,8 +101,8 @@ class Keeper:
         begun = time.monotonic()
         while True:
             room = self._admission.room(own=self._promise)
-            self._require_above_hard_mark(name, room, demand, probe)
-            if self._fits(room, room_bytes):
+            self._require_above_hard_mark(name, room, demand, probe, room_bytes)
+            if not self._lacking_bytes(room, room_bytes):
                 break
             if not is_waiting:
                 self._say_waiting(name, room, demand, probe, room_bytes)
@@ -127,28 +128,28 @@ class Keeper:
             with suppress(UsageError, Refused):  # given back meanwhile
                 self._session.release(promise)
 
-    def _fits(self, room: VolumeRoom, room_bytes: int) -> bool:
-        low = self._wanted.pause_below_bytes
-        enough_stays = low is None or room.free_bytes - room_bytes >= low
-        return room.headroom_bytes >= room_bytes and enough_stays
-
-    def _require_above_hard_mark(self, name: str, room: VolumeRoom, demand: Demand, probe: Probe) -> None:
+    def _require_above_hard_mark(
+        self, name: str, room: VolumeRoom, demand: Demand, probe: Probe, room_bytes: int
+    ) -> None:
         stated = self._wanted.stop_below_bytes
         hard_bytes = room.reserve_bytes // 2 if stated is None else stated
         if room.free_bytes < hard_bytes:
+            lacking_bytes = max(hard_bytes - room.free_bytes, self._lacking_bytes(room, room_bytes))
+            make_room = self._what_to_reclaim(self._plan(demand, probe), next_shard_bytes=lacking_bytes)
             raise Stopped(
                 f"stopped before {name}: {format_bytes(room.free_bytes)} are left on {room.mount}, less than the hard "
                 f"mark of {format_bytes(hard_bytes)}; every shard that is there is whole",
-                remedy=f"{self._what_to_reclaim(self._plan(demand, probe))}; {_AGAIN}",
+                remedy=f"{make_room}; {_AGAIN}",
             )
 
     def _say_waiting(self, name: str, room: VolumeRoom, demand: Demand, probe: Probe, room_bytes: int) -> None:
         plan = self._plan(demand, probe)
+        make_room = self._what_to_reclaim(plan, next_shard_bytes=self._lacking_bytes(room, room_bytes))
         self._telling.say(
             "paused",
             f"paused before {name}: it needs up to {format_bytes(room_bytes)}, {format_bytes(plan.demand_bytes)} are "
             f"still to come, {format_bytes(max(0, room.headroom_bytes))} may be used on {room.mount} "
-            f"({room.limited_by})\n  to make room: {self._what_to_reclaim(plan)}",
+            f"({room.limited_by})\n  to make room: {make_room}",
             shard=name,
             room_bytes=room_bytes,
             still_to_come_bytes=plan.demand_bytes,
@@ -157,25 +158,23 @@ class Keeper:
         )
 
     def _plan(self, demand: Demand, probe: Probe) -> CapacityPlan:
-        return self._admission.plan(demand.request(probe.codec_ratio), measured=probe.measured, own=self._promise)
+        plan = self._admission.plan(demand.request(probe.codec_ratio), measured=probe.measured, own=self._promise)
+        return plan if self._promise is None else replace(plan, reservation_id=self._promise.reservation_id)
 
-    def _what_to_reclaim(self, plan: CapacityPlan) -> str:
-        """Return the words that make room, or that nothing catalogued would."""
-        saved = self._admission.save(plan, name=f"extraction-{self._name}")
-        if plan.verdict is Fit.FITS_AFTER_RECLAIM:
-            names = ", ".join(offer.name for offer in plan.reclaim)
-            later = plan.fits_from
-            wait = later is not None and later > plan.made_at
-            when = (
-                f"; free in {format_duration(later - plan.made_at)}, with --purge-now at once" if later and wait else ""
-            )
-            return f"artifactctl reclaim --for {saved}    ({names}{when})"
-        if plan.verdict is Fit.FITS:
-            return f"artifactctl reclaim --need {-(-plan.peak_bytes // 2**20)}MiB, or wait until others are done"
-        return (
-            f"nothing catalogued on {self._mount(plan)} may go that would suffice: `artifactctl rescue "
-            f"{self._mount(plan)}` says what else lies there, `artifactctl reclaim --for {saved}` why nothing may go"
+    def _what_to_reclaim(self, plan: CapacityPlan, *, next_shard_bytes: int) -> str:
+        """Return the words that make room now, or why nothing catalogued would; looks at the volume."""
+        return words_that_make_room(
+            self._admission.relief(),
+            mount=self._mount(plan),
+            lacking_bytes=plan.shortfall_bytes,
+            next_shard_bytes=next_shard_bytes,
+            plan_file=self._admission.save(plan, name=f"extraction-{self._name}"),
         )
+
+    def _lacking_bytes(self, room: VolumeRoom, room_bytes: int) -> int:
+        """Return what a shard lacks, by either mark."""
+        low = self._wanted.pause_below_bytes
+        return max(room_bytes - room.headroom_bytes, 0 if low is None else low + room_bytes - room.free_bytes, 0)
 
     @staticmethod
     def _mount(plan: CapacityPlan) -> str:

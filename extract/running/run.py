@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 from artifactctl.api import Session
@@ -13,6 +14,7 @@ from extract.running.completing import complete
 from extract.running.corpus import Corpus
 from extract.running.engine import Engine
 from extract.running.identity import fingerprint_of, recipe_of
+from extract.running.mending import Mending
 from extract.running.outcomes import Extracted, Extraction, Stopped
 from extract.running.place import Place, source_of
 from extract.running.probe import Probe, probe
@@ -33,7 +35,8 @@ def extract_states(
     """Extract the hidden states of a corpus, or help those who are at it, or go on where a run before stopped.
 
     Refused before anything is written when the run at the place is another one, or the volume has no room for it.
-    Stopped when somebody asked for it, or the volume is too full; the same again goes on from there.
+    Stopped when somebody asked for it, or the volume is too full; the same again goes on from there. Shards that were
+    lost since are made again, and records that were rejected are tried once more.
     """
     source, folder = source_of(session, wanted.corpus)
     with Corpus(folder) as corpus, session.lease([source.name], until=session.now + LONGEST_RUN):
@@ -41,9 +44,13 @@ def extract_states(
             form=engine.facts.form, fingerprint=fingerprint_of(corpus, engine.facts, wanted.codec), codec=wanted.codec
         )
         place = Place(session, wanted, source, plan, engine.facts, records=len(corpus))
-        before = place.completed_before()
-        if before is not None:
-            return before
+        complete = place.complete()
+        if complete is not None:
+            division = place.division_of(complete)
+            if division is None:
+                return place.as_listed(complete)
+            wanted = replace(wanted, shard_bytes=int(division.fingerprint["shard_bytes"]))
+            place = Place(session, wanted, source, plan, engine.facts, records=len(corpus))
         return _Worker(session, wanted, corpus, engine, place, telling, should_stop).run()
 
 
@@ -79,12 +86,15 @@ class _Worker:
             on_record=self._progress.add,
             should_stop=should_stop,
         )
+        self._mending = Mending(place, self._sharer, self._parts, telling)
         self._planned_bytes: int | None = None
         self._computed = False
 
     def run(self) -> Extracted:
         """Work until every share is finished."""
         building, work = self._place.join(len(self._parts) + 1)
+        if building is not None and work is not None:
+            self._mending.begin(work, building)
         left = self._left(() if work is None else work.shares())
         first = Probe(outcomes={}, measured=None, codec_ratio=1.0)
         if left:
@@ -133,17 +143,26 @@ class _Worker:
                 raise Stopped(self._how_far(work.shares()), remedy="the same command goes on from there")
             held = work.claim()
             if held is None:
-                if all(share.is_finished for share in work.shares()):
+                if not all(share.is_finished for share in work.shares()):
+                    time.sleep(POLL_SECONDS)
+                elif not self._mends(work, building, first):
                     return self._place.sealed()
-                time.sleep(POLL_SECONDS)
                 continue
             with held:
                 if held.share.number == len(self._parts):
+                    if self._mends(work, building, first):
+                        continue  # this share is given back: another one comes before it
                     sealed = complete(self._session, self._sharer, building, self._parts, work.shares()[:-1])
                     self._keeper.release()
                     held.finish(records=0, tokens=0, size_bytes=0)
                     return sealed
                 self._one(work, held, first)
+
+    def _mends(self, work: DividedWork, building: Artifact, first: Probe) -> bool:
+        """Whether a share that was finished is to be made again; what was computed of it is kept for that."""
+        known = self._mending.next(work, building)
+        first.outcomes.update(known or {})
+        return known is not None
 
     def _one(self, work: DividedWork, held: HeldShare, first: Probe) -> None:
         part = self._parts[held.share.number]

@@ -5,21 +5,24 @@ import json
 import socket
 import threading
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
-from artifactctl.domain.errors import UsageError
+from artifactctl.domain.errors import Refused, UsageError
+from extract.credentials import NO_KEY, Key
 from extract.sglang.attempts import AttemptFailed
-from extract.sglang.replies import require_answered
+from extract.sglang.replies import error_message, require_answered
 
+_WITHOUT_RIGHT = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 _CONNECT_SECONDS = 10.0
 
 
 class ServerClient:
     """Asks one server; its methods may be called from several threads."""
 
-    def __init__(self, url: str, *, answer_seconds: float) -> None:
-        """`answer_seconds` is how long a server may be silent within a request."""
+    def __init__(self, url: str, *, answer_seconds: float, key: Key = NO_KEY) -> None:
+        """`answer_seconds` is how long a server may be silent within a request; `key` goes with each."""
         parts = urlsplit(url)
         try:
             self._host, self._port = parts.hostname or "", parts.port
@@ -31,11 +34,12 @@ class ServerClient:
         self._secure = parts.scheme == "https"
         self._base = parts.path.rstrip("/")
         self._answer_seconds = answer_seconds
+        self._key = key
         self._live: set[socket.socket] = set()
         self._guard = threading.Lock()
 
     def get(self, path: str) -> dict[str, Any]:
-        """Return the answer to a question; AttemptFailed."""
+        """Return the answer to a question; AttemptFailed, Refused where the key is not the server's."""
         return self._ask("GET", path, None)
 
     def generate(self, request: str, token_ids: list[int], *, with_states: bool) -> dict[str, Any]:
@@ -71,7 +75,8 @@ class ServerClient:
                 self._live.add(opened)
             try:
                 content = None if body is None else json.dumps(body).encode()
-                connection.request(method, self._base + path, content, {"Content-Type": "application/json"})
+                headers = {"Content-Type": "application/json", **self._key.headers()}
+                connection.request(method, self._base + path, content, headers)
                 response = connection.getresponse()
                 status, answer = response.status, response.read()
             finally:
@@ -81,6 +86,14 @@ class ServerClient:
             raise AttemptFailed(f"{self.url} broke off: {_words(error)}", again=True, unheard=True) from error
         finally:
             connection.close()
+        if status in _WITHOUT_RIGHT:
+            said = self._key.hide(error_message(answer))
+            raise Refused(
+                f"{self.url} wants {'another' if self._key else 'a'} key: it answered {status}: {said}",
+                remedy="give the server's --api-key with --key-file FILE or --key-env NAME",
+            )
+        if status != HTTPStatus.OK:
+            answer = self._key.hide(answer.decode("utf-8", "replace")).encode()
         return require_answered(status, answer)
 
 

@@ -98,8 +98,13 @@ def captured_boundaries(ids: Sequence[int] | None, blocks: int, architectures: S
 
 def ids_for(boundaries: Boundaries, blocks: int, architectures: Sequence[str]) -> tuple[int, ...] | None:
     """Return the ids that make a server capture these boundaries; None where it needs none, or none can be said."""
+    return None if boundaries == default_boundaries(blocks) else stated_ids(boundaries, blocks, architectures)
+
+
+def stated_ids(boundaries: Boundaries, blocks: int, architectures: Sequence[str]) -> tuple[int, ...] | None:
+    """Return the ids for these boundaries, also for the usual ones; None where none can be said."""
     convention = convention_of(architectures)
-    if boundaries == default_boundaries(blocks) or convention is None:
+    if convention is None:
         return None
     candidates = (tuple(each - 1 for each in boundaries), boundaries)
     fitting = (ids for ids in candidates if ids[0] >= 0 and convention.boundaries(ids, blocks) == boundaries)

@@ -79,7 +79,7 @@ def open_engine(
     with ExitStack() as resources:
         servers: list[Server] = []
         for url in urls:
-            client = ServerClient(url, answer_seconds=answer_seconds)
+            client = ServerClient(url, answer_seconds=answer_seconds, key=request.key)
             server = admit(client, wanted, servers, at_once=at_once or _AT_ONCE[via], patience_seconds=patience_seconds)
             resources.callback(server.close)
             servers.append(server)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from artifactctl.api.publishing import publish
 from artifactctl.domain.errors import Busy, Refused, UsageError
+from extract.publishing import replace_durably
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -21,16 +22,18 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 class AsideFile:
     """`NAME.partial`, for one writer. What a killed writer left under the name is taken over and written anew."""
 
-    def __init__(self, place: Path, room_bytes: int, *, mark: str = "") -> None:
+    def __init__(self, place: Path, room_bytes: int, *, mark: str = "", replaces: bool = False) -> None:
         """Lock the file and allocate its room; Busy when another writer has it, Refused when there is no room.
 
-        `mark` comes before the suffix: writers that take a place over from each other have one each.
+        `mark` comes before the suffix: writers that take a place over from each other have one each. With `replaces`
+        it takes the place of what is there, which stays until then.
         """
         self.place = place
+        self._replaces = replaces
         self.aside = place.with_name(place.name + mark + SUFFIX)
         self._descriptor = _locked(self.aside)
         try:
-            if os.path.lexists(place):
+            if not replaces and os.path.lexists(place):
                 raise UsageError(f"{place} is there already", remedy="give another --out, or move it away")
             os.ftruncate(self._descriptor, 0)
             self._allocate(room_bytes)
@@ -55,7 +58,7 @@ class AsideFile:
         try:
             os.ftruncate(self._descriptor, size_bytes)
             os.fsync(self._descriptor)
-            publish(self.aside, self.place)
+            (replace_durably if self._replaces else publish)(self.aside, self.place)
         except FileExistsError as error:
             raise UsageError(f"{self.place} appeared meanwhile", remedy="let one program at a time write") from error
         finally:

@@ -16,15 +16,27 @@ MOST_REJECTED = 20
 
 
 class Size(click.ParamType):  # type: ignore[type-arg]  # generic for type checkers only in the oldest click
-    """A size with its unit, such as 4GiB."""
+    """A size with its unit, such as 4GiB, of so many bytes at least."""
 
     name = "size"
 
+    def __init__(self, *, least_bytes: int = 0) -> None:
+        self._least_bytes = least_bytes
+
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the bytes; UsageError for text that is no size."""
+        """Return the bytes; UsageError for text that is no size, or too small a one."""
+        from artifactctl.domain.errors import UsageError
         from artifactctl.domain.quantities import parse_size
 
-        return value if isinstance(value, int) else parse_size(str(value))
+        size_bytes = value if isinstance(value, int) else parse_size(str(value))
+        if size_bytes < self._least_bytes:
+            option = "a size" if param is None else param.opts[0]
+            raise UsageError(f"{value} is too small for {option}", remedy=f"give {self._least_bytes} bytes or more")
+        return size_bytes
+
+
+SMALLEST_SHARD = Size(least_bytes=4096)
+"""A file takes a block: more shards than that would be more names than states."""
 
 
 @click.command("convert", cls=Stage)
@@ -38,7 +50,9 @@ class Size(click.ParamType):  # type: ignore[type-arg]  # generic for type check
 )
 @click.option("--out", type=click.Path(path_type=Path), required=True, metavar="DIR", help="The folder to make.")
 @click.option("--codec", type=click.Choice(["none", "planes"]), default="none", help="How packed states are coded.")
-@click.option("--shard-size", type=Size(), default="4GiB", help="How large packed shards become (default: 4GiB).")
+@click.option(
+    "--shard-size", type=SMALLEST_SHARD, default="4GiB", help="How large packed shards become (default: 4GiB)."
+)
 @click.option("--name", default="", help="What to call the new dump (default: root/path).")
 def convert_command(artifact: str, layout: str, out: Path, codec: str, shard_size: int, name: str) -> None:
     """Write hidden states anew in another layout, bit for bit.

@@ -9,27 +9,22 @@ from pathlib import Path
 
 from artifactctl.api import Session
 from artifactctl.api.formats import Codec
+from artifactctl.api.shares import HeldShare
 from artifactctl.domain.artifacts import Artifact, ArtifactKind, LineageRole, ReplicaState, Reservation
-from artifactctl.domain.errors import ArtifactctlError, ExitCode, Refused, UsageError
+from artifactctl.domain.errors import ArtifactctlError, Busy, ExitCode, Refused, UsageError
+from extract.joining import STAGE, join_making, require_unused
 from extract.shards.dumps import Dump, DumpLayout, DumpWriter, each_record, open_dump
 from extract.shards.fingerprint import RunFingerprint
 from extract.shards.manifest import NAME, Rejected, read_packed_manifest
 from extract.shards.packing import SHARD_BYTES, PackedWriter
 from extract.shards.records import BrokenRecord, RejectedRecord, token_hash
+from extract.shards.room import Filling, reserve_rest
 from extract.shards.specforge import SpecForgeWriter
 from extract.shards.speculators import SpeculatorsWriter
 from extract.shards.writer import ShardPlan
 
+_STAGE = "conversion"
 LONGEST_RUN = timedelta(days=7)
-SHORTEST_PROMISE = timedelta(hours=1)
-SLOWEST_BYTES_A_SECOND = 20_000_000
-"""Room is promised for as long as a slow disk takes, not for the longest run: a killed one cannot give it back."""
-
-TOLD_EVERY_BYTES = 256 * 2**20
-_FILE_BYTES = 8192
-"""What a file of its own costs beyond its content: header, half a block, its entry."""
-
-_LABEL_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,19 +104,50 @@ def writer_for(plan: ShardPlan, wanted: Conversion, on_bytes: Callable[[int], No
 def _convert(
     session: Session, wanted: Conversion, source: Artifact, dump: Dump, progress: Callable[[int], None]
 ) -> Converted:
-    building = _announced(session, wanted, source)
-    plan = ShardPlan(form=dump.form, fingerprint=_fingerprint(wanted, source, dump), codec=wanted.codec)
-    copied = _copied_before(wanted, plan)
-    if copied is None:
-        room = _reserved(session, wanted, source, dump)
-        # A shard's room is allocated before its first byte: a small dump asks for no more than all of it takes.
-        fitting = replace(wanted, shard_bytes=min(wanted.shard_bytes, room.reserved_bytes))
-        try:
-            copied = _copy(session, fitting, plan, dump, room, progress)
-        finally:
-            session.release(room)
-    sealed = session.seal(building, tokens=copied.tokens, records=copied.records)
+    known = _known(session, wanted)
+    work = join_making(
+        session,
+        known or _announced(session, wanted, source),
+        wanted.out,
+        kind=ArtifactKind.HIDDEN_STATES,
+        identity=identity_of(wanted, source),
+        shares=1,
+        is_ours=known is None,
+    )
+    held = work.claim()
+    if held is None:
+        raise Busy(f"another program is converting to {wanted.out}", remedy="wait for it, or give another --out")
+    with held:
+        plan = ShardPlan(form=dump.form, fingerprint=_fingerprint(wanted, source, dump), codec=wanted.codec)
+        copied = _copied_before(wanted, plan) or _copied_now(session, wanted, plan, source, dump, held, progress)
+        held.prove({each.index: each.reason for each in copied.rejected})
+        sealed = session.seal(work.artifact, tokens=copied.tokens, records=copied.records)
+        held.finish(records=copied.records, tokens=copied.tokens, size_bytes=sealed.allocated_bytes)
     return Converted(artifact=sealed, records=copied.records, tokens=copied.tokens, rejected=copied.rejected)
+
+
+def _copied_now(
+    session: Session,
+    wanted: Conversion,
+    plan: ShardPlan,
+    source: Artifact,
+    dump: Dump,
+    held: HeldShare,
+    progress: Callable[[int], None],
+) -> Copied:
+    is_packed = wanted.layout is DumpLayout.PACKED
+    room = reserve_rest(session, wanted.out, source, dump, shard_bytes=wanted.shard_bytes if is_packed else None)
+    # A shard's room is allocated before its first byte: a small dump asks for no more than all of it takes.
+    fitting = replace(wanted, shard_bytes=min(wanted.shard_bytes, room.reserved_bytes))
+
+    def advance(records: int) -> None:
+        held.check()
+        progress(records)
+
+    try:
+        return _copy(session, fitting, plan, dump, room, advance)
+    finally:
+        session.release(room)
 
 
 def _copied_before(wanted: Conversion, plan: ShardPlan) -> Copied | None:
@@ -162,22 +188,6 @@ def _copy(
         raise
 
 
-class Filling:
-    """Tells the catalog how much of a promise is used by now, some bytes at a time."""
-
-    def __init__(self, session: Session, room: Reservation) -> None:
-        self._session = session
-        self._room = room
-        self._filled_bytes = self._told_bytes = 0
-
-    def add(self, size_bytes: int) -> None:
-        """Count bytes that are on disk."""
-        self._filled_bytes = min(self._filled_bytes + size_bytes, self._room.reserved_bytes)
-        if self._filled_bytes - self._told_bytes >= TOLD_EVERY_BYTES:
-            self._session.fill(self._room, filled_bytes=self._filled_bytes)
-            self._told_bytes = self._filled_bytes
-
-
 def copy_records(dump: Dump, writer: DumpWriter, after: Callable[[int], None]) -> Copied:
     """Write every record that is whole; `after` each one hears the bytes of its states, 0 where it was not written."""
     before = Counter(writer.written if isinstance(writer, PackedWriter) else ())
@@ -205,40 +215,33 @@ def copy_records(dump: Dump, writer: DumpWriter, after: Callable[[int], None]) -
     return Copied(records=records, tokens=tokens, rejected=tuple(rejected))
 
 
-def _announced(session: Session, wanted: Conversion, source: Artifact) -> Artifact:
-    """Return the artifact that is being built at the place, announced by us or by an interrupted run before."""
+def identity_of(wanted: Conversion, source: Artifact) -> dict[str, str]:
+    """Return what a conversion at a place has to agree in with the one that was begun there."""
+    return {STAGE: _STAGE, "source": source.name, "layout": wanted.layout.value, "codec": wanted.codec.value}
+
+
+def _known(session: Session, wanted: Conversion) -> Artifact | None:
+    """Return the artifact that is being built at the place, None when there is none; Refused for a complete one."""
     try:
         known = session.artifact(str(wanted.out.absolute()))
     except UsageError:
-        session.require_place(wanted.out)
-        wanted.out.mkdir(parents=True, exist_ok=True)
-        return session.register(
-            wanted.out,
-            kind=ArtifactKind.HIDDEN_STATES,
-            name=wanted.new_name,
-            inputs=[f"{source.name}:{LineageRole.EXTRACTED_FROM.value}"],
-            labels=dict(source.labels) | {"codec": wanted.codec.value},
-            building=True,
-        )
+        return None
     if all(replica.state is not ReplicaState.BUILDING for replica in known.replicas):
         raise Refused(f"{known.name} is complete and lies there", remedy="give another --out")
     return known
 
 
-def _reserved(session: Session, wanted: Conversion, source: Artifact, dump: Dump) -> Reservation:
-    """Have the room promised that the new dump takes at most."""
-    tokens = source.tokens
-    states_bytes = source.allocated_bytes if tokens is None else tokens * (dump.form.row_bytes + _LABEL_BYTES)
-    is_packed = wanted.layout is DumpLayout.PACKED
-    files = 2 + states_bytes // wanted.shard_bytes if is_packed else len(dump)
-    reserved_bytes = states_bytes + files * _FILE_BYTES
-    duration = max(SHORTEST_PROMISE, timedelta(seconds=reserved_bytes / SLOWEST_BYTES_A_SECOND))
-    return session.reserve(
+def _announced(session: Session, wanted: Conversion, source: Artifact) -> Artifact:
+    session.require_place(wanted.out)
+    require_unused(wanted.out, packed=wanted.layout is DumpLayout.PACKED)
+    wanted.out.mkdir(parents=True, exist_ok=True)
+    return session.register(
         wanted.out,
-        reserved_bytes=reserved_bytes,
-        files=files,
-        purpose=f"conversion of {source.name}",
-        until=session.now + duration,
+        kind=ArtifactKind.HIDDEN_STATES,
+        name=wanted.new_name,
+        inputs=[f"{source.name}:{LineageRole.EXTRACTED_FROM.value}"],
+        labels=dict(source.labels) | {"codec": wanted.codec.value},
+        building=True,
     )
 
 

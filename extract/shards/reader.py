@@ -100,6 +100,10 @@ class Shard:
         """Return the tokens of each record, without reading any."""
         return tuple((self._offsets[1:] - self._offsets[:-1]).tolist())
 
+    def indexes(self) -> tuple[int, ...]:
+        """Return the number of each record, without reading any."""
+        return tuple(self._indexes.tolist())
+
     def token_hashes(self) -> tuple[bytes, ...]:
         """Return the content key of each record."""
         return tuple(bytes(row) for row in self._file.elements("token_hashes").reshape(-1, 32))

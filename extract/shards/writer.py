@@ -91,11 +91,11 @@ class WrittenShard:
 class ShardWriter:
     """Appends records to a new shard until it is finished or abandoned. Its file never exceeds `room_bytes`."""
 
-    def __init__(self, path: Path, plan: ShardPlan, *, room_bytes: int, mark: str = "") -> None:
+    def __init__(self, path: Path, plan: ShardPlan, *, room_bytes: int, mark: str = "", replaces: bool = False) -> None:
         self._plan = plan
         self._room_bytes = room_bytes
         self._header_bytes = plan.header_room_bytes()
-        self._file = AsideFile(path, room_bytes, mark=mark)
+        self._file = AsideFile(path, room_bytes, mark=mark, replaces=replaces)
         self._sink = sink_for(plan.codec, plan.form, self._file, self._header_bytes)
         self._ids: list[NDArray[Any]] = []
         self._masks: list[NDArray[Any]] = []

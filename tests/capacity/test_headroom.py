@@ -1,7 +1,7 @@
 """What may still be claimed on a volume, and which limit says so."""
 
 import pytest
-from capacity_volumes import GIB, NOON, TIB, reservation, volume, volume_of_the_story
+from capacity_volumes import GIB, TIB, reservation, volume, volume_of_the_story
 
 from artifactctl.capacity import DEFAULT_RESERVE, NO_RESERVE, measure_headroom
 from artifactctl.capacity.headroom import Bound
@@ -9,7 +9,7 @@ from artifactctl.domain.observation import Limit
 
 
 def binding(usage, *, peak_bytes=GIB, files=1, **kwargs):
-    return measure_headroom(usage, now=NOON, reserve=NO_RESERVE, **kwargs).binding(peak_bytes=peak_bytes, files=files)
+    return measure_headroom(usage, reserve=NO_RESERVE, **kwargs).binding(peak_bytes=peak_bytes, files=files)
 
 
 def test_the_volume_of_the_story_has_eleven_tib():
@@ -20,14 +20,14 @@ def test_the_volume_of_the_story_has_eleven_tib():
 
 
 def test_the_reserve_is_kept_back_and_capped():
-    headroom = measure_headroom(volume_of_the_story(), now=NOON)
+    headroom = measure_headroom(volume_of_the_story())
 
     assert headroom.reserve_bytes == DEFAULT_RESERVE.at_most_bytes == 64 * GIB
     assert headroom.binding(peak_bytes=1, files=1)[0] == 12 * TIB - 1021 * GIB - 64 * GIB
 
 
 def test_a_small_volume_keeps_back_one_percent():
-    assert measure_headroom(volume(size_bytes=100 * GIB, available_bytes=50 * GIB), now=NOON).reserve_bytes == GIB
+    assert measure_headroom(volume(size_bytes=100 * GIB, available_bytes=50 * GIB)).reserve_bytes == GIB
 
 
 def test_only_the_unfilled_part_of_a_promise_counts():
@@ -46,10 +46,9 @@ def test_an_overfilled_promise_gives_nothing_back():
     "promise",
     [
         reservation(reserved_bytes=GIB, uuid="another"),
-        reservation(reserved_bytes=GIB, hours_left=0),
         reservation(reserved_bytes=GIB, name="mine"),
     ],
-    ids=["on another filesystem", "expired this instant", "one's own"],
+    ids=["on another filesystem", "one's own"],
 )
 def test_promises_that_do_not_count(promise):
     assert binding(volume(available_bytes=TIB), reservations=[promise], own_reservation_id="mine")[0] == TIB
@@ -109,6 +108,6 @@ def test_empty_files_still_need_inodes():
 
 
 def test_a_volume_is_full_later_than_its_headroom_ends():
-    headroom = measure_headroom(volume(available_bytes=TIB), now=NOON, reservations=[reservation(reserved_bytes=GIB)])
+    headroom = measure_headroom(volume(available_bytes=TIB), reservations=[reservation(reserved_bytes=GIB)])
 
     assert headroom.bytes_until_full(peak_bytes=1, files=1) == TIB

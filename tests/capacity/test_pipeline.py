@@ -66,7 +66,7 @@ def needs_of(text: str):
 
 
 def headroom(available_bytes: int):
-    return measure_headroom(volume(available_bytes=available_bytes), now=NOON, reserve=NO_RESERVE)
+    return measure_headroom(volume(available_bytes=available_bytes), reserve=NO_RESERVE)
 
 
 def test_the_peak_is_where_states_and_checkpoints_lie_side_by_side():

@@ -34,11 +34,11 @@ OLD_STATES = candidate("hidden-states-v1", 924 * GIB, superseded=True, cost=19 *
 
 def room(available_bytes: int, **kwargs):
     """Return the headroom of a volume with this much available and nothing kept back."""
-    return measure_headroom(volume(available_bytes=available_bytes, **kwargs), now=NOON, reserve=NO_RESERVE)
+    return measure_headroom(volume(available_bytes=available_bytes, **kwargs), reserve=NO_RESERVE)
 
 
 def test_the_extraction_of_the_story_fits_and_nothing_has_to_be_deleted():
-    headroom = measure_headroom(volume_of_the_story(), now=NOON)
+    headroom = measure_headroom(volume_of_the_story())
 
     plan = plan_extraction(STORY, headroom=headroom, now=NOON, candidates=[OLD_STATES])
 
@@ -54,7 +54,7 @@ def test_the_extraction_of_the_story_fits_and_nothing_has_to_be_deleted():
 
 
 def test_the_extraction_of_the_story_takes_72_hours_as_assumed_and_as_measured():
-    headroom = measure_headroom(volume_of_the_story(), now=NOON)
+    headroom = measure_headroom(volume_of_the_story())
     run = FinishedRun(recipe=STORY.recipe.key, tokens=23_070_000, stored_bytes=924 * GIB, seconds=NINETEEN_HOURS)
 
     assumed = plan_extraction(STORY, headroom=headroom, now=NOON)
@@ -155,8 +155,8 @@ def test_another_reservation_takes_its_room():
     usage = volume(available_bytes=4000 * GIB)
     promised = [reservation(reserved_bytes=1000 * GIB)]
 
-    free = plan_extraction(STORY, headroom=measure_headroom(usage, now=NOON), now=NOON)
-    taken = plan_extraction(STORY, headroom=measure_headroom(usage, now=NOON, reservations=promised), now=NOON)
+    free = plan_extraction(STORY, headroom=measure_headroom(usage), now=NOON)
+    taken = plan_extraction(STORY, headroom=measure_headroom(usage, reservations=promised), now=NOON)
 
     assert free.verdict is Fit.FITS
     assert taken.verdict is Fit.DOES_NOT_FIT
@@ -252,9 +252,7 @@ def test_a_running_job_is_full_at_its_measured_rate():
 def test_the_reserve_shortens_the_headroom_but_not_the_time_until_writes_fail():
     usage = volume(size_bytes=TIB, available_bytes=600 * GIB)
 
-    plan = plan_running(
-        remaining_bytes=1000 * GIB, bytes_per_second=GIB, headroom=measure_headroom(usage, now=NOON), now=NOON
-    )
+    plan = plan_running(remaining_bytes=1000 * GIB, bytes_per_second=GIB, headroom=measure_headroom(usage), now=NOON)
 
     assert plan.headroom_bytes < 600 * GIB
     assert plan.full_at == NOON + timedelta(seconds=600)

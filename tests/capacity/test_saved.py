@@ -41,7 +41,7 @@ FIELDS_OF_THE_CONTRACT = {
 
 
 def headroom(available_bytes: int, mount: bytes = b"/data"):
-    return measure_headroom(volume(available_bytes=available_bytes, mount=mount), now=NOON, reserve=NO_RESERVE)
+    return measure_headroom(volume(available_bytes=available_bytes, mount=mount), reserve=NO_RESERVE)
 
 
 def plan(available_bytes: int = 3000 * GIB, mount: bytes = b"/data"):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import struct
 import subprocess
 import sys
 import time
@@ -63,6 +64,24 @@ def test_the_final_state_and_a_nested_config_count(big):
 
     assert payload(post)["bytes_per_token"] == 57_344
     assert payload(nested)["bytes_per_token"] == 43_008
+
+
+def test_a_gguf_file_says_its_shape_as_well_as_a_config_does(big):
+    def text(value: bytes) -> bytes:
+        return struct.pack("<Q", len(value)) + value
+
+    numbers = {b"llama.embedding_length": 7168, b"llama.block_count": 61, b"llama.vocab_size": 163_840}
+    values = [text(b"general.architecture") + struct.pack("<I", 8) + text(b"llama")]
+    values += [text(name) + struct.pack("<II", 4, number) for name, number in numbers.items()]
+    model = big.volume / "kimi.gguf"
+    model.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 0, len(values)) + b"".join(values))
+    words = ("plan", "extraction", "--tokens", "87.8M", "--layers", "2,30,58", "--volume", "/", "--model", str(model))
+
+    assert payload(big.run(*words, "--json"))["bytes_per_token"] == 43_008
+    model.write_bytes(model.read_bytes()[:60])
+    cut = big.run(*words)
+    assert cut.exit_code == 2
+    assert f"the head of {model} is no GGUF metadata" in cut.stderr
 
 
 def test_what_does_not_fit_is_exit_3_with_a_whole_answer(big):
@@ -128,6 +147,8 @@ def test_a_reservation_ends_by_itself(big):
     big.run("init")
     big.run("plan", "training", "--draft-params", "2.6B", "--volume", "/", "--reserve")
     big.clock.advance(timedelta(days=8))
+    assert len(payload(big.run("reservation", "ls", "--json"))["reservations"]) == 1  # a clock that was set ends none
+    big.host.clock.advance(timedelta(days=8))
 
     assert payload(big.run("reservation", "ls", "--json"))["reservations"] == []
 

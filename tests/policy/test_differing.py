@@ -11,6 +11,7 @@ from artifactctl.domain.plans import Cap, CapName
 from artifactctl.policy.comparing import Change, Comparison, Effect
 from artifactctl.policy.differing import HORIZONS, Candidate, Impact, PolicyDifference, Risk, differ
 from artifactctl.policy.edits import Edit, Mark, edits_between
+from artifactctl.policy.evaluating import Hearing
 from artifactctl.policy.facts import CatalogueView, Facts
 from artifactctl.policy.ruleset import Keep, KeepEvery, KeepLast, Limits, Matcher, Policy
 from tests.builders import NOON
@@ -126,7 +127,7 @@ def test_whatever_joins_is_untouched_before_its_day_and_touched_on_it(
         before = max(midnight - timedelta(microseconds=1), NOON)
         end = min(midnight + timedelta(days=1, microseconds=-1), NOON + HORIZONS[-1])
         effects = [
-            {effect for effect, _ in Comparison(old, new, world, now=now).changes(each.change.facts)}
+            {effect for effect, _ in Comparison(old, new, Hearing(world), now=now).changes(each.change.facts)}
             for now in (before, end)
         ]
         assert [each.effect in found for found in effects] == [False, True]

@@ -4,13 +4,14 @@ import locale
 from collections import defaultdict
 from dataclasses import replace
 from datetime import timedelta
+from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from artifactctl.policy.decisions import Holds
-from artifactctl.policy.evaluating import evaluate, evaluate_each, explain
+from artifactctl.policy.evaluating import Hearing, evaluate, explain
 from artifactctl.policy.facts import CatalogueView, Facts
 from artifactctl.policy.grouping import group_of
 from artifactctl.policy.matching import matches, matching
@@ -96,9 +97,11 @@ def test_policies_that_are_evaluated_together_decide_what_each_decides_alone(
     ]
     policies_of_all = (*rules, *changed)
 
-    together = evaluate_each(policies_of_all, world, now=NOON)
+    hearing = Hearing(world)
+    instants = [NOON, NOON + timedelta(days=7), NOON]
 
-    assert together == tuple(evaluate(each, world, now=NOON) for each in policies_of_all)
+    for now, each in product(instants, policies_of_all):
+        assert hearing.evaluate(each, now=now) == evaluate(each, world, now=now)
 
 
 @given(rules=policies(), world=views())

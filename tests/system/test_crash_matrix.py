@@ -1,27 +1,24 @@
 """Invariant I9 through the command line: SIGKILL at every numbered point, then `doctor` and `doctor --repair`.
 
 Whatever is killed wherever: the tree is whole where it was, or in quarantine and restorable byte for byte, or, where
-its purge had begun, gone completely. A second repair has nothing to do.
+its purge had begun, gone completely. A second repair has nothing to do. tests/proof kills between these points.
 """
 
-import os
-import shlex
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from artifactctl.hosts.probe.points import POINTS, VARIABLE
 from tests.bench.command_line import command_line
-from tests.bench.forking import TRACER_VARIABLE
 from tests.bench.postgres import Server
 from tests.bench.site import ROOT_NAME, Picture, Site, managed_site, picture
 from tests.bench.volumes import FilesystemKind, Volume, mounted_volume
 from tests.bench.warm_command_line import ForkServer, WarmCommandLine
+from tests.proof.ground import plant
 
 pytestmark = pytest.mark.system
 
@@ -118,32 +115,6 @@ def test_nor_where_the_catalog_is_on_a_server(team: Site, act: str, point: str) 
     kill_and_recover(team, act, point)
 
 
-FLUSHES = "fsync,fdatasync,rename,renameat2,unlink,unlinkat"
-STRIDE = int(os.environ.get("BENCH_KILL_STRIDE", "11"))
-
-
-@pytest.mark.parametrize("act", ["purge-now", "restore", "purge"])
-def test_a_kill_at_any_flush_rename_or_unlink_of_journal_or_catalog_loses_nothing(
-    sites: dict[FilesystemKind, Site], act: str
-) -> None:
-    """Between the numbered points lie the catalog's commits; every so often (BENCH_KILL_STRIDE) a call is the last."""
-    site = sites[FilesystemKind.EXT4]
-    for number in range(1, 500, STRIDE):
-        folder = f"{act}-flush-{number}"
-        name, before = prepared(site, folder, ACTS[act])
-        inject = ("-e", f"trace={FLUSHES}", "-e", f"inject={FLUSHES}:signal=KILL:when={number}")
-        tracer = shlex.join(("strace", "-f", "-qq", "-o", "/dev/null", *inject))
-
-        died = site.cli(*ACTS[act].words, name, environment={TRACER_VARIABLE: tracer})
-
-        assert died.code in (0, -signal.SIGKILL), died
-        recover_and_check(site, folder, before, begun=None)
-        if died.code == 0:
-            assert number > 1
-            return
-    raise AssertionError("the command never came to its end")
-
-
 def kill_and_recover(site: Site, act_name: str, point: str) -> None:
     act = ACTS[act_name]
     folder = f"{act_name}-{point.replace(':', '-')}"
@@ -206,15 +177,3 @@ def check_whole_or_gone(site: Site, folder: str, before: Picture, *, begun: bool
         assert (state, remains) == ("live", [])
     assert picture(original) == before
     assert site.content_in_quarantine() == []
-
-
-def plant(folder: Path) -> None:
-    """Make a small tree with everything a tree can hold: links inside, hard links, names that are no UTF-8."""
-    (folder / "rows_0-5000").mkdir(parents=True)
-    (folder / "empty").mkdir()
-    for number in range(2):
-        (folder / f"data_{number}.ckpt").write_bytes(os.urandom(5000))
-        (folder / "rows_0-5000" / f"data_{number}.ckpt").write_bytes(os.urandom(100))
-    (folder / "latest").symlink_to("rows_0-5000/data_0.ckpt")
-    (folder / "alias").hardlink_to(folder / "data_1.ckpt")
-    Path(os.fsdecode(os.fsencode(folder) + b"/caf\xe9\nline")).write_bytes(b"x")

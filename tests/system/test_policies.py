@@ -93,6 +93,22 @@ def test_a_plan_is_stale_once_a_file_that_was_named_for_it_says_something_else(s
     site.done("apply", "plan.json", "--yes", "--reason", "old")
 
 
+def test_a_plan_is_stale_once_a_file_is_added_to_a_folder_that_was_named_for_it(site: Site) -> None:
+    three_runs(site)
+    folder = policy(site, LAST_ONE)
+    site.done("reclaim", "--policy", folder, "--out", "plan.json", *GIVEN_UP, "--json")
+    (folder / "notes.txt").write_text("no policy file")
+    (folder / "more.yaml").write_text((folder / "runs.yaml").read_text())
+
+    stale = site("apply", "plan.json", "--yes", "--reason", "old")
+
+    assert stale.code == REFUSED
+    assert "without more.yaml, which lies there by now" in stale.stderr
+    assert site.quarantined() == []
+    (folder / "more.yaml").unlink()
+    site.done("apply", "plan.json", "--yes", "--reason", "old")
+
+
 def test_a_plan_is_stale_once_a_configured_policy_has_changed(site: Site) -> None:
     three_runs(site)
     policy(site, LAST_ONE)

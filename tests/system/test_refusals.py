@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,7 @@ def test_a_lease_by_lease_run_is_honoured_until_the_command_ends(site: Site, tmp
             assert leasing.poll() is None
             time.sleep(0.05)
         refused(site, name, "unleased", "is leased by", sys.executable)
+        refused(site.clock_set(timedelta(days=2)), name, "unleased", "is leased by", sys.executable)
         leasing.stdin.close()
         assert leasing.wait(timeout=30) == 0
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from artifactctl.domain.errors import UsageError
-from extract.responding.credentials import MASK, Key, key_of_environment, key_of_file
+from extract.credentials import MASK, Key, key_of_environment, key_of_file
 from extract.responding.endpoint import endpoint_of
 from tests.extract.conftest import Stages
 from tests.extract.responding import fake_server as fake

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from artifactctl.api.formats import Codec, FinalState
-from artifactctl.domain.artifacts import RunState
-from artifactctl.domain.errors import CheckFailed, Refused, UsageError
+from artifactctl.domain.artifacts import ArtifactKind, RunState
+from artifactctl.domain.errors import Refused, UsageError
 from extract.running.engine import Computed, Outcome, Unable
 from extract.running.outcomes import Stopped
 from extract.running.place import source_of
@@ -113,7 +113,7 @@ def test_a_record_that_is_not_right_is_left_out_with_its_reason_and_seen_in_the_
     assert missing["index"] == 41
     assert reason in missing["reason"]
     assert "1 record (41: " in site.command("show", "states")
-    assert site.run().rejected == extracted.rejected
+    assert site.run(altering(41, change)).rejected == extracted.rejected
 
 
 def test_a_record_with_a_token_that_the_model_does_not_have_is_left_out_before_the_engine_sees_it(site: Site) -> None:
@@ -166,6 +166,34 @@ def test_what_the_probe_computed_is_not_computed_again(site: Site) -> None:
     assert admitted["tokens_per_second"] > 0
 
 
+def test_a_stranger_at_the_place_never_becomes_part_of_the_states(site: Site) -> None:
+    site.out.mkdir()
+    (site.out / "precious.txt").write_text("somebody else's")
+    engine = ArithmeticEngine()
+
+    with pytest.raises(Refused, match=r"precious\.txt is there already"):
+        site.run(engine)
+
+    assert [path.name for path in site.out.iterdir()] == ["precious.txt"]
+    assert engine.computed == []
+
+
+def test_a_run_never_writes_into_what_another_program_is_making(site: Site) -> None:
+    site.out.mkdir()
+    with site.open() as session:
+        states = session.register(site.out, kind=ArtifactKind.HIDDEN_STATES, name="theirs", building=True)
+        session.divide(states, fingerprint={"stage": "conversion", "source": "x"}, shares=1)
+        answers = site.root / "answers"
+        answers.mkdir()
+        session.register(answers, kind=ArtifactKind.RESPONSE_SET, name="answers", building=True)
+
+    with pytest.raises(Refused, match="begun by a command of another stage: conversion"):
+        site.run()
+    with pytest.raises(Refused, match="answers, a response_set, is being made there"):
+        site.run(out=answers)
+    assert list(site.out.iterdir()) == list(answers.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("engine", "wanted", "difference"),
     [
@@ -212,17 +240,6 @@ def test_a_shard_counts_by_what_is_in_it_and_not_by_its_name(site: Site) -> None
 
     with pytest.raises(Refused, match="its records are not those of its range"):
         site.run()
-
-
-def test_a_finished_shard_that_somebody_took_away_is_missed(site: Site) -> None:
-    with pytest.raises(Stopped):
-        site.run(should_stop=after(30))
-    min(site.out.glob("shard-*.safetensors")).unlink()
-
-    with pytest.raises(CheckFailed, match="was written and is not there any more"):
-        site.run()
-
-    assert not (site.out / "manifest.json").exists()
 
 
 def test_something_else_than_a_corpus_is_refused(site: Site) -> None:

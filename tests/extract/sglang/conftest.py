@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from artifactctl.api.formats import FinalState
+from extract.credentials import NO_KEY, Key
 from extract.running.engine import CorpusRecord, EngineRequest
 from extract.sglang.engine import SglangEngine, open_engine
 from extract.shards.records import token_hash
@@ -45,10 +46,10 @@ def opened(model: Path) -> Iterator[OpenEngine]:
     """Open engines over servers: with the final state through the hook, without it over HTTP."""
     made: list[SglangEngine] = []
 
-    def open_over(*servers: FakeServer, via: str = "hook", **limits: float) -> SglangEngine:
+    def open_over(*servers: FakeServer, via: str = "hook", key: Key = NO_KEY, **limits: float) -> SglangEngine:
         final_state = FinalState.POST if via == "hook" else FinalState.NONE
         urls = tuple(server.url for server in servers)
-        request = EngineRequest(model=model, final_state=final_state, servers=urls, via=via)
+        request = EngineRequest(model=model, final_state=final_state, servers=urls, via=via, key=key)
         made.append(open_engine(request, **{"answer_seconds": 5, "patience_seconds": 1, **limits}))
         return made[-1]
 

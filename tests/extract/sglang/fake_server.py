@@ -52,6 +52,7 @@ class FakeServer:
     model: CausalModel = field(default_factory=CausalModel)
     faults: FaultOf = lambda request, number: None
     model_path: str = "/models/tiny"
+    key: str = ""
     served: list[str] = field(default_factory=list)
 
     def __enter__(self) -> "FakeServer":
@@ -90,6 +91,12 @@ class FakeServer:
     def server_info(self) -> dict[str, Any]:
         """Return what it says of itself."""
         return {**RECORDED, "model_path": self.model_path, "forward_hooks": self._hooks or None, **self.info}
+
+    def allowed(self, authorization: str | None, status: int, body: bytes) -> tuple[int, bytes]:
+        """Return the answer, or to whoever lacks its key a refusal that repeats what was given."""
+        if self.key and authorization != f"Bearer {self.key}":
+            return 401, json.dumps({"error": f"Unauthorized: {authorization}"}).encode()
+        return status, body
 
     def fault_of(self, request: Mapping[str, Any]) -> Fault:
         """Return what goes wrong with a request."""
@@ -154,6 +161,7 @@ def _handler(server: FakeServer) -> type[BaseHTTPRequestHandler]:
                 self._answer(fault.status, server.body_of(request, fault), cut=fault.cut)
 
         def _answer(self, status: int, body: bytes, *, cut: bool = False) -> None:
+            status, body = server.allowed(self.headers["Authorization"], status, body)
             try:
                 self.send_response(status)
                 self.send_header("Content-Type", "application/json")

@@ -9,14 +9,15 @@ from click.testing import CliRunner, Result
 
 from artifactctl.api import Session, open_session
 from artifactctl.domain.artifacts import ArtifactKind, LineageRole, ReplicaState, VerifyLevel
-from artifactctl.domain.errors import ArtifactctlError, Refused, UsageError
+from artifactctl.domain.errors import ArtifactctlError, Busy, Refused, UsageError
 from artifactctl.domain.verification import Depth
 from artifactctl.inventory.verifying import verify
 from extract.cli import extract
-from extract.shards.converting import Conversion, Stopped
+from extract.shards.converting import Conversion, Stopped, identity_of
 from extract.shards.converting import convert as convert_dump
 from extract.shards.dumps import DumpLayout, open_dump
 from extract.shards.packing import PackedDump
+from extract.shards.room import SHORTEST_PROMISE
 from tests.artifacts import hidden_states
 from tests.extract.shards import made
 from tests.inventory.ground import ACTOR, HERE, NOON, Ground, ground_at
@@ -156,7 +157,9 @@ def test_a_run_that_was_killed_between_its_manifest_and_the_catalog_is_sealed_by
     moved = ground.data / "again"
     moved.mkdir()
     with open_session() as session:
-        session.register(moved, kind=ArtifactKind.HIDDEN_STATES, name="again", building=True)
+        building = session.register(moved, kind=ArtifactKind.HIDDEN_STATES, name="again", building=True)
+        wanted = Conversion(name="scratch/theirs", layout=DumpLayout.PACKED, out=moved)
+        session.divide(building, fingerprint=identity_of(wanted, session.artifact("scratch/theirs")), shares=1)
     for path in out.iterdir():
         (moved / path.name).write_bytes(path.read_bytes())
 
@@ -224,3 +227,107 @@ def test_a_conversion_that_is_stopped_says_so_and_goes_on_the_next_time(ground: 
     assert all(copy[number].is_same_as(source[number]) for number in range(12))
     source.close()
     copy.close()
+
+
+def test_a_conversion_of_something_else_never_joins_one_that_was_begun(ground: Ground) -> None:
+    made.packed(ground.data / "first", made.records((200,) * 3))
+    made.packed(ground.data / "second", made.records((90,) * 3))
+    ground.scan()
+    out = ground.data / "copy"
+    first = Conversion(name="scratch/first", layout=DumpLayout.SPECFORGE, out=out)
+    with open_session() as session, pytest.raises(Stopped):
+        convert_dump(session, first, progress=_interrupt)
+
+    refused = refusal("scratch/second", "--to", "specforge", "--out", out)
+
+    assert isinstance(refused, Refused)
+    assert refused.message == (f"{out} was begun by another run: source scratch/second here, scratch/first there")
+    assert convert("scratch/first", "--to", "specforge", "--out", out).exit_code == 0
+    assert ground.artifact("scratch/copy").tokens == 600
+
+
+def test_a_conversion_never_writes_into_what_another_program_is_making(ground: Ground) -> None:
+    specforge(ground)
+    with open_session() as session:
+        for name, kind in (("states", ArtifactKind.HIDDEN_STATES), ("answers", ArtifactKind.RESPONSE_SET)):
+            (ground.data / name).mkdir()
+            (ground.data / name / "theirs").touch()
+            session.register(ground.data / name, kind=kind, name=name, building=True)
+        extraction = ground.data / "extraction"
+        extraction.mkdir()
+        building = session.register(extraction, kind=ArtifactKind.HIDDEN_STATES, name="extraction", building=True)
+        session.divide(building, fingerprint={"corpus": "c"}, shares=2)
+
+    for name in ("states", "answers", "extraction"):
+        before = sorted((ground.data / name).iterdir())
+        assert isinstance(refusal("scratch/theirs", "--to", "packed", "--out", ground.data / name), Refused)
+        assert sorted((ground.data / name).iterdir()) == before
+        assert ground.artifact(name).replicas[0].state is ReplicaState.BUILDING
+
+
+def test_two_conversions_to_one_place_do_not_mix_and_one_that_died_promises_nothing_twice(ground: Ground) -> None:
+    specforge(ground)
+    out = ground.data / "packed"
+    wanted = Conversion(name="scratch/theirs", layout=DumpLayout.PACKED, out=out)
+    promised: list[int] = []
+
+    def look(_amount: int) -> None:
+        if not promised:
+            promised.append(-1)
+            assert isinstance(refusal("scratch/theirs", "--to", "packed", "--out", out), Busy)
+            with ground.catalog.reading() as reading:
+                promised[0] = len(reading.reservations(NOON))
+
+    out.mkdir()
+    with open_session() as session:
+        session.reserve(
+            out,
+            reserved_bytes=2**20,
+            purpose=f"conversion of scratch/theirs to {out}",
+            until=session.now + SHORTEST_PROMISE,
+        )
+        assert convert_dump(session, wanted, progress=look).records == 3
+
+    assert promised == [1]
+    with ground.catalog.reading() as reading:
+        assert reading.reservations(NOON) == ()
+
+
+def test_records_that_were_left_out_are_shown_as_missing(ground: Ground) -> None:
+    folder = specforge(ground)
+    (folder / "rows_0-2000" / "data_1.ckpt").write_bytes(b"torn")
+    convert("scratch/theirs", "--to", "packed", "--out", ground.data / "packed")
+
+    with ground.catalog.reading() as reading:
+        (share,) = reading.shares(ground.artifact("scratch/packed").artifact_id)
+
+    assert list(share.rejected) == [1]
+    assert (share.is_finished, share.records, share.tokens) == (True, 2, 13)
+
+
+@pytest.mark.parametrize("layout", ["packed", "specforge"])
+def test_a_stranger_at_the_place_never_becomes_part_of_the_new_dump(ground: Ground, layout: str) -> None:
+    made.packed(ground.data / "post", made.records())
+    ground.scan()
+    out = ground.data / "theirs"
+    out.mkdir()
+    (out / "precious.txt").write_text("ours alone")
+    (ground.data / "file").touch()
+
+    for place, said in ((out, f"{out}/precious.txt is there already"), (ground.data / "file", "is there already")):
+        refused = refusal("scratch/post", "--to", layout, "--out", place)
+        assert isinstance(refused, Refused)
+        assert said in refused.message
+    assert [path.name for path in out.iterdir()] == ["precious.txt"]
+
+
+def test_shards_of_no_size_are_refused(ground: Ground) -> None:
+    specforge(ground)
+
+    assert isinstance(
+        refusal("scratch/theirs", "--to", "packed", "--shard-size", "0B", "--out", ground.data / "no"), UsageError
+    )
+
+
+def _interrupt(_amount: int) -> None:
+    raise KeyboardInterrupt

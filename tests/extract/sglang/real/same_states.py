@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 
+from extract.sglang.settings import Via, launch_flags
 from extract.shards import open_shard
 from extract.shards.reader import Shard
 from tests.extract.conftest import Stages
@@ -102,7 +103,8 @@ def test_both_engines_give_the_same_states(
     corpus(stages, model)
     exact = extracted(stages, model, "hf32", "--engine", "hf", "--final-state", "post", "--dtype", "float32")
     rounded = extracted(stages, model, "hf16", "--engine", "hf", "--final-state", "post", "--dtype", "bfloat16")
-    with real_server(python, model, tmp_path / "spool", tmp_path / "server.log", layers=LAYERS) as url:
+    flags = launch_flags(spool=str(tmp_path / "spool"), layers=LAYERS, final_state=True, ids=None, via=Via.HOOK)
+    with real_server(python, model, tmp_path / "server.log", flags=flags) as url:
         words = ("--engine", "sglang", "--server", url)
         hook = extracted(stages, model, "hook", *words, "--final-state", "post")
         http = extracted(stages, model, "http", *words, "--via", "http")

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from extract.sglang.settings import Via, launch_flags
 from tests.bench.sandbox import CHECKOUT
 
 KERNELS = Path(__file__).parent / "kernels"
@@ -25,10 +24,9 @@ ON_A_CPU = (
 
 
 @contextmanager
-def real_server(python: Path, model: Path, spool: Path, log: Path, *, layers: Sequence[int]) -> Iterator[str]:
-    """Run a server with the flags that this program offers; yield its address once it answers."""
+def real_server(python: Path, model: Path, log: Path, *, flags: Sequence[str]) -> Iterator[str]:
+    """Run a server with some flags; yield its address once it answers."""
     port = _free_port()
-    flags = launch_flags(spool=str(spool), layers=layers, final_state=True, ids=None, via=Via.HOOK)
     words = [str(python), "-m", "sglang.launch_server", "--model-path", str(model), "--port", str(port)]
     environment = {
         **os.environ,

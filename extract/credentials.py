@@ -39,6 +39,18 @@ class Key:
         return text.replace(self._text, MASK) if len(self._text) >= SHORTEST_HIDDEN else text
 
 
+NO_KEY = Key()
+
+
+def chosen_key(*, file: Path | None, variable: str | None, environment: Mapping[str, str]) -> Key:
+    """Return the key that --key-file or --key-env leads to, none where neither was given; UsageError."""
+    if file is not None and variable is not None:
+        raise UsageError("--key-file and --key-env were both given", remedy="give one of them")
+    if file is not None:
+        return key_of_file(file)
+    return NO_KEY if variable is None else key_of_environment(variable, environment)
+
+
 def key_of_file(path: Path) -> Key:
     """Return the key in a file; UsageError."""
     try:

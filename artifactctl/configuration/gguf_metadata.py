@@ -28,6 +28,18 @@ def read_gguf_metadata(path: Path) -> Mapping[str, Any]:
             raise UsageError(f"the head of {path} is no GGUF metadata: {error}", remedy="fetch it again") from error
 
 
+def config_of_gguf(path: Path) -> Mapping[str, Any]:
+    """Return the width, depth and vocabulary that a GGUF file states, under the names that a config.json has."""
+    metadata = read_gguf_metadata(path)
+    architecture = metadata.get("general.architecture")
+    tokens = metadata.get("tokenizer.ggml.tokens")
+    return {
+        "hidden_size": metadata.get(f"{architecture}.embedding_length"),
+        "num_hidden_layers": metadata.get(f"{architecture}.block_count"),
+        "vocab_size": metadata.get(f"{architecture}.vocab_size", len(tokens) if isinstance(tokens, list) else None),
+    }
+
+
 def _values(file: BinaryIO) -> dict[str, Any]:
     version = _scalar(file, "<I")
     if version not in _VERSIONS:

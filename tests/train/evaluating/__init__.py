@@ -1,0 +1,1 @@
+"""Evaluating drafts: choosing, decoding, measuring, and the command."""

@@ -1,0 +1,1 @@
+"""Exporting drafts: the layout, its checker, and the command."""
