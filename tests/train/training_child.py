@@ -1,8 +1,8 @@
 """The command line with the `train` group in it, as an installation has it."""
 
 from artifactctl.cli import main
-from train.cli import train
+from artifactctl.cli.command_table import COMMANDS
 
 if __name__ == "__main__":
-    main.program.add_command(train)
+    COMMANDS["train"] = "train.cli:train"
     main.main()
