@@ -1,1 +1,1 @@
-"""Training EAGLE-3 drafts on what `extract` made: `draft` is the model, `run` the stage."""
+"""EAGLE-3 drafts of what `extract` made: `run` trains, `evaluating` measures, `exporting` writes for servers."""

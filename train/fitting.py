@@ -4,6 +4,9 @@ from artifactctl.domain.errors import Refused
 from train.draft import DraftConfig
 from train.target import TargetConfig
 
+TARGET_BLOCKS, TARGET_ARCHITECTURE = "target_blocks", "target_architecture"
+"""Labels of a checkpoint: what an export has to know of the target beyond the draft's own shape."""
+
 _REMEDY = "give the model that it was trained for"
 
 

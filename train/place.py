@@ -38,7 +38,7 @@ class RunPlace:
         """Start or take up the run; return the checkpoint to go on from, None at the beginning.
 
         Refused when there are checkpoints and nobody said `resume`, or when they are those of another run. A complete
-        checkpoint that a killed run could not register any more is registered.
+        checkpoint that a killed run could not register any more, or not measure, is registered and measured.
         """
         there = complete_checkpoints(self._folder)
         if there and not resume:
@@ -51,7 +51,9 @@ class RunPlace:
             inputs = [self._inputs.states.name, self._inputs.map.name]
             self._run = self._session.start_run(STAGE, inputs=inputs)
         for before, (_, place) in enumerate(there):
-            self._resumed = known[before] or self._registered(place, read_state(place).metrics)
+            at = known[before]
+            is_measured = at is not None and "step" in dict(at.metrics)  # a killed run registers and does not measure
+            self._resumed = at if is_measured else self._registered(place, read_state(place).metrics)
         return there[-1][1] if there else None
 
     def register(self, place: Path, metrics: Mapping[str, float]) -> Artifact:

@@ -20,6 +20,7 @@ from artifactctl.domain.artifacts import Artifact, RunState
 from artifactctl.domain.errors import ArtifactctlError, ExitCode
 from extract.telling import Telling
 from train.checkpoints import TrainingState, complete_checkpoints, read_state, write_checkpoint
+from train.fitting import TARGET_ARCHITECTURE, TARGET_BLOCKS
 from train.inputs import Inputs, resolve
 from train.loop import Hooks, Metrics
 from train.place import RunPlace
@@ -131,7 +132,13 @@ class _First:
         )
         self._parameters = shape.parameters
         self._identity = identity_of(self._inputs, self._settings)
-        labels = {"draft_params": str(shape.parameters), "map_content": self._inputs.draft_map.content_digest}
+        labels = {
+            "draft_params": str(shape.parameters),
+            "map_content": self._inputs.draft_map.content_digest,
+            TARGET_BLOCKS: str(self._inputs.config.blocks),
+        }
+        if self._inputs.config.architecture:
+            labels[TARGET_ARCHITECTURE] = self._inputs.config.architecture
         self._place = RunPlace(self._session, self._wanted.out, self._name, self._inputs, self._identity, labels)
         resume_from = self._place.begin(resume=self._wanted.resume)
         try:

@@ -1,7 +1,10 @@
 """A training run from its inputs to its checkpoints, in this process."""
 
+import shutil
+
 import pytest
 
+from artifactctl.domain.artifacts import ArtifactKind
 from tests.train.site import SETTINGS, Site, events, losses
 from train.checkpoints import MEMBERS, complete_checkpoints
 from train.run import TrainingStopped
@@ -39,3 +42,18 @@ def test_a_run_that_is_resumed_makes_the_losses_of_one_that_was_not_stopped(site
     assert [step for step, _ in complete_checkpoints(site.out)] == [2, 3, 4, 6]
     for name in ("optimizer.safetensors", "model.safetensors"):
         assert (site.out / "step-00000006" / name).read_bytes() == (whole / "step-00000006" / name).read_bytes()
+
+
+def test_a_checkpoint_that_a_killed_run_registered_and_could_not_measure_is_measured(site: Site) -> None:
+    site.train(steps=2)
+    copied = site.root / "copied"
+    copied.mkdir()
+    shutil.copytree(site.out / "step-00000002", copied / "step-00000002")
+    with site.open() as session:
+        session.register(copied / "step-00000002", kind=ArtifactKind.CHECKPOINT, name="copied-step-2")
+
+    site.train(out=copied, steps=2, resume=True)
+
+    shown = site.json("show", "copied-step-2")
+    assert shown["metrics"] == site.json("show", "run-step-2")["metrics"]
+    assert len(site.json("ls", "--kind", "checkpoint")["artifacts"]) == 2

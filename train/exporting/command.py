@@ -17,7 +17,12 @@ _PATH = click.Path(path_type=Path)
 @click.command("export", cls=Stage)
 @click.option("--checkpoint", metavar="NAME", help="The checkpoint of `train run`.")
 @click.option("--out", type=_PATH, metavar="DIR", help="The folder to make, below a managed root.")
-@click.option("--target", type=_PATH, metavar="DIR|FILE.gguf", help="The model that it drafts for.")
+@click.option(
+    "--target",
+    type=_PATH,
+    metavar="DIR|FILE.gguf",
+    help="The model that it drafts for, where the checkpoint does not say.",
+)
 @click.option("--name", default="", help="What to call the draft (default: root/path).")
 @click.option("--check", "checked", type=_PATH, metavar="DIR", help="Check a folder that is there instead.")
 def export_command(

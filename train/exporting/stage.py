@@ -27,7 +27,7 @@ from train.draft import DraftConfig
 from train.exporting.checking import check_served, weight_problems
 from train.exporting.layer_ids import layer_ids_for
 from train.exporting.served import CONFIG, WEIGHTS, served_config
-from train.fitting import require_fit
+from train.fitting import TARGET_ARCHITECTURE, TARGET_BLOCKS, require_fit
 from train.target import TargetConfig, read_target_config
 from train.weights import read_shape, served_tensors
 
@@ -86,12 +86,29 @@ def trained_checkpoint(session: Session, word: str) -> Trained:
 
 
 def target_of(trained: Trained, target: Path | None) -> TargetConfig:
-    """Return the shape of the target that a draft is for; UsageError where nobody says it."""
-    if target is None:
+    """Return the shape of the target, as far as exports need it: from its files, or as `train run` recorded it."""
+    if target is not None:
+        return read_target_config(target)
+    labels = dict(trained.artifact.labels)
+    blocks = labels.get(TARGET_BLOCKS, "")
+    if not blocks.isdecimal():
         raise UsageError(
             f"which model {trained.artifact.name} drafts for is not known", remedy="give --target DIR|FILE.gguf"
         )
-    return read_target_config(target)
+    draft = trained.config
+    return TargetConfig(
+        hidden_size=draft.hidden_size,
+        blocks=int(blocks),
+        vocabulary=draft.target_vocabulary,
+        intermediate_size=draft.intermediate_size,
+        attention_heads=draft.attention_heads,
+        key_value_heads=draft.key_value_heads,
+        head_size=draft.head_size,
+        norm_epsilon=draft.norm_epsilon,
+        rope_theta=draft.rope_theta,
+        longest_positions=draft.longest_positions,
+        architecture=labels.get(TARGET_ARCHITECTURE, ""),
+    )
 
 
 def export_checkpoint(session: Session, trained: Trained, place: Path, target: TargetConfig, *, name: str) -> Exported:
