@@ -20,6 +20,9 @@ GOLDEN = {
     5: "0x1.7a2f480000000p+3",
 }
 
+WRITTEN_ON = ("2.13.0", "AVX2", "AMD")
+"""The torch release, the instructions that it used, and whose processor: others sum in another order."""
+
 
 @pytest.fixture(autouse=True)
 def deterministic() -> Iterator[None]:
@@ -32,7 +35,22 @@ def deterministic() -> Iterator[None]:
 def test_the_losses_are_those_that_were_written_down(site: Site) -> None:
     """A refactoring changes none of them; who changes the arithmetic writes new ones down, and says why."""
     site.train(steps=5, checkpoint_every=5)
-    assert losses(site.out) == GOLDEN
+    made = losses(site.out)
+    if here() == WRITTEN_ON:
+        assert made == GOLDEN
+    else:
+        assert {step: float.fromhex(loss) for step, loss in made.items()} == pytest.approx(
+            {step: float.fromhex(loss) for step, loss in GOLDEN.items()}, rel=1e-3
+        )
+
+
+def here() -> tuple[str, str, str]:
+    """Return what the golden losses depend on."""
+    vendor = next(
+        (line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")), ""
+    )
+    release = torch.__version__.partition("+")[0]
+    return release, torch.backends.cpu.get_cpu_capability(), (vendor.partition(":")[2].split() or ["unknown"])[0]
 
 
 def test_the_same_run_twice_is_the_same_and_another_seed_is_another(site: Site) -> None:
