@@ -14,12 +14,13 @@ unexport PYTHONDONTWRITEBYTECODE
 TEST_WORKERS ?= logical
 SPREAD := -n $(TEST_WORKERS) --maxprocesses 8 --dist worksteal
 
-.PHONY: help demo test test-sglang lint clean
+.PHONY: help demo test test-sglang mutants lint clean
 
 help:
 	@echo "make demo    install into $(VENV) and tell the founding story on this machine"
 	@echo "make test    lint, types, layers, then every test (as root also those on real volumes)"
 	@echo "make test-sglang  the engine sglang against a real server on this CPU (7 GB and a quarter of an hour)"
+	@echo "make mutants  break the program on purpose, one place after the other: the tests must notice each"
 	@echo "make lint    ruff, mypy and import-linter only"
 	@echo "make clean   remove $(VENV), build products and caches"
 
@@ -52,6 +53,11 @@ lint: $(TEST_STAMP)
 # more; what it said the first time is printed too, and the summary counts it.
 test: lint
 	tests/bench/sandbox.sh $(IN_VENV)/python -m pytest $(SPREAD) --reruns 1 --rerun-show-tracebacks
+
+# Not part of `make test`: it runs tests again for each deliberate break of tests/mutants/breaks.toml, in a copy of the
+# checkout. One that survives is a test that is missing.
+mutants: $(TEST_STAMP)
+	tests/bench/sandbox.sh $(IN_VENV)/python -m tests.mutants
 
 # Not part of `make test`: SGLang brings an environment of its own, larger than everything else together.
 test-sglang: $(TEST_STAMP)
