@@ -5,6 +5,7 @@ import hashlib
 import posixpath
 from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -87,6 +88,7 @@ class FakeMachine:
         self.disk = Disk(mounts=[Mount(path=b"/", volume=volume, top=2, source="/dev/fake1")], user=user)
         self.do = Syscalls(self.disk)
         self.processes = ProcessTable(self.disk)
+        self.boots = 1
         self.blind_spots: list[BlindSpot] = []
         self.steps = Steps()
         self.points = Points()
@@ -120,7 +122,8 @@ class FakeMachine:
     def reboot(self) -> None:
         """Everything that runs ends; what is on disk stays."""
         self.processes.end_all()
-        self.identity_of_host = HostIdentity(machine_id="fake-machine", hostname="node-1", boot_id="boot-2")
+        self.boots += 1
+        self.identity_of_host = replace(self.identity_of_host, boot_id=f"boot-{self.boots}")
         self.clock.up_nanoseconds = 0
         self.restart()
 

@@ -44,3 +44,8 @@ class Points:
         """Called by the machine: the method has done its work."""
         for change in self._after.pop(method, []):
             change()
+
+    def forget(self) -> None:
+        """Call off every race and failure that has not come yet."""
+        for planned in (self._before, self._after, self._failures):
+            planned.clear()
