@@ -5,7 +5,7 @@ VENV := .venv
 IN_VENV := $(VENV)/bin
 SGLANG_VENV := .venv-sglang
 TEST_STAMP := $(VENV)/.test-extra-installed
-TYPED_TESTS := bench benchmarks contract fakes house packaging proof
+TYPED_TESTS := bench benchmarks contract fakes house lifecycle mutants packaging proof
 
 # Programs that the tests start find compiled modules, whoever calls make.
 unexport PYTHONDONTWRITEBYTECODE

@@ -169,6 +169,22 @@ def test_a_folder_moved_away_during_the_walk_is_reported_and_the_rest_is_walked(
     assert "d/late" in seen
 
 
+def test_a_folder_swapped_for_a_link_during_the_walk_is_reported_and_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "tree" / "inside").mkdir(parents=True)
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret").touch()
+    walk = walking.walk(os.fsencode(tmp_path / "tree"))
+
+    first = next(walk)
+    (tmp_path / "tree" / "inside").rmdir()
+    (tmp_path / "tree" / "inside").symlink_to(tmp_path / "outside")
+    [late] = walk
+
+    assert [(row[0], row[1]) for row in first["entries"]] == [("inside", "d")]
+    assert (late["relative"], late["entries"]) == ("inside", [])
+    assert late["problem"]
+
+
 def test_many_entries_come_in_parts_that_the_listing_joins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(walking, "ENTRIES_PER_PART", 7)
     for number in range(20):

@@ -1,4 +1,4 @@
-"""Each public report of lost data in `tests/replays.toml` is tried by tests that exist, or says why it cannot be."""
+"""Each public report of lost data in `tests/replays.toml` is tried by tests that there are, or says why not."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""A random history: who does what next, what comes in between, where it is killed, what must hold after each step."""
+"""A random history: who does what next, what comes in between, where it is killed, and what must always hold."""
 
 import tempfile
 from contextlib import ExitStack
@@ -9,7 +9,7 @@ from typing import ClassVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from artifactctl.domain.artifacts import ArtifactKind, LineageRole, ReplicaState
+from artifactctl.domain.artifacts import ArtifactKind, LineageRole, ReplicaState, Root
 from artifactctl.domain.errors import ArtifactctlError
 from artifactctl.reclaim import applying
 from tests.lifecycle.model import Copy
@@ -123,9 +123,11 @@ class History(RuleBasedStateMachine):
     def plan(self, chosen: list[str], purge_now: bool) -> None:
         self.stage.attempt(lambda: self.stage.plan(tuple(chosen), purge_now=purge_now))
 
-    @rule(name=st.sampled_from(TWICE), purge_now=st.booleans(), kill_at=kills, after=st.booleans())
-    def reclaim(self, name: str, purge_now: bool, kill_at: int, after: bool) -> None:
-        """As `reclaim NAME --yes`: planned and carried out in one command."""
+    @rule(name=st.sampled_from(TWICE), purge_now=st.booleans(), kill_at=kills, after=st.booleans(), calm=st.booleans())
+    def reclaim(self, name: str, purge_now: bool, kill_at: int, after: bool, calm: bool) -> None:
+        """As `reclaim NAME --yes`: planned and carried out in one command; `calm` is after everybody went home."""
+        if calm:
+            self.stage.go_home()
         self.stage.attempt(lambda: self.stage.plan((name,), purge_now=purge_now))
         if self.stage.plans:
             newest = self.stage.plans[-1]
@@ -138,13 +140,14 @@ class History(RuleBasedStateMachine):
         work = self.stage.ground
         self.stage.attempt(lambda: work.apply(plan, resume=resume), kill_at=kill_at, after=after)
 
-    @precondition(lambda self: self.stage.plans)
     @rule(call=st.sampled_from(CALLS), what=st.sampled_from(MEANWHILE), name=names, is_before=st.booleans())
     def apply_while(self, call: str, what: str, name: str, is_before: bool) -> None:
         if self.is_there(name):
-            self.stage.attempt(lambda: self.stage.plan((name,), purge_now=is_before))
+            self.stage.go_home()
+            self.stage.attempt(lambda: self.stage.plan((name,), purge_now=True))
         self.disturb(call, what, name, is_before=is_before)
-        self.stage.attempt(lambda: self.stage.ground.apply(self.stage.plans[-1]))
+        if self.stage.plans:
+            self.stage.attempt(lambda: self.stage.ground.apply(self.stage.plans[-1]))
         self.undisturb()
 
     @precondition(lambda self: self.stage.aside())
@@ -232,7 +235,7 @@ class History(RuleBasedStateMachine):
         return [journals, [work.known(name).replicas for name in NAMES], self.stage.set_aside()]
 
     @property
-    def roots(self) -> tuple[object, ...]:
+    def roots(self) -> tuple[Root, ...]:
         return self.stage.ground.root, self.stage.other
 
     def catalog_agrees(self) -> None:

@@ -24,13 +24,17 @@ class Promise:
 
 @dataclass(slots=True, kw_only=True)
 class Copy:
-    """One copy: where it belongs and what it is. `purged` once its bytes were seen to go."""
+    """One copy: where it belongs and what it is. `purged` once its bytes were seen to go.
+
+    `came_late`: somebody asked to keep the artifact when the purge of this copy had begun and another copy was left.
+    """
 
     artifact: str
     root: bytes
     tree: Tree
     is_touched: bool = False
     purged: bool = False
+    came_late: bool = False
     aside_at: timedelta | None = None
 
     @property
@@ -91,8 +95,8 @@ class World:
         """Return what forbids that the bytes of a copy go now, "" when nothing does."""
         known = self.artifacts[copy.artifact]
         reasons = {
-            "it is held": known.held,
-            "a lease stands": any(lease.stands(self) for lease in known.leases),
+            "it is held": known.held and not copy.came_late,
+            "a lease stands": not copy.came_late and any(lease.stands(self) for lease in known.leases),
             "somebody has it open": known.opened > 0,
             "it was written to since it was catalogued": copy.is_touched,
             "what is useless without it is there": self.is_needed(known.name) and not self.has_bytes(known.name),

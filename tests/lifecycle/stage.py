@@ -12,6 +12,8 @@ from artifactctl.domain.artifacts import ArtifactKind, LineageRole, ReplicaState
 from artifactctl.domain.errors import ArtifactctlError
 from artifactctl.domain.identity import ManagedPath
 from artifactctl.domain.plans import ReclaimPlan
+from artifactctl.inventory.acting import Acting
+from artifactctl.inventory.holding import add_hold
 from artifactctl.reclaim import applying
 from artifactctl.reclaim.locking import locked_roots
 from artifactctl.reclaim.preparing import Wish, prepare
@@ -27,7 +29,7 @@ GRACE = timedelta(days=7)
 
 @dataclass
 class Stage:
-    """One machine with two roots, its catalog, and the model of it. `said` is what was refused, for people."""
+    """One machine with two roots, its catalog, and the model of it. `refused` counts what the engine would not do."""
 
     folder: Path
     template: Path
@@ -81,9 +83,11 @@ class Stage:
 
     def hold(self, name: str) -> None:
         """Somebody asks to keep it; what the command promised counts, whatever the engine is at."""
-        with self.ground.catalog.writing("bob@node-1", self.ground.now()) as writing:
-            writing.place_hold(self.ground.known(name).artifact_id, reason="the paper needs it")
+        begun = self.begun(name)
+        work, acting = self.ground, Acting(actor="bob@node-1", host="node-1", now=self.ground.now())
+        add_hold(work.catalog, work.machine, work.known(name), reason="paper", until=None, acting=acting)
         self.world.artifacts[name].held = True
+        self.promised_late(name, begun)
 
     def release(self, name: str) -> None:
         """Whoever held it releases it."""
@@ -94,6 +98,7 @@ class Stage:
 
     def lease(self, name: str, term: timedelta) -> None:
         """A job takes a lease for a time."""
+        begun = self.begun(name)
         now = self.ground.now()
         with self.ground.catalog.writing("job@node-1", now) as writing:
             writing.grant_lease(
@@ -101,6 +106,16 @@ class Stage:
             )
         promise = Promise(expires_at=now + term, boot=self.world.boot, taken_up=self.world.up, term=term)
         self.world.artifacts[name].leases.append(promise)
+        self.promised_late(name, begun)
+
+    def begun(self, name: str) -> set[bytes]:
+        """Return the roots in which the purge of a copy has begun."""
+        return {r.root.path for r in self.ground.known(name).replicas if r.state is ReplicaState.PURGING}
+
+    def promised_late(self, name: str, begun: set[bytes]) -> None:
+        """A promise about the artifact is none about a copy that was going already."""
+        for copy in self.world.copies_of(name):
+            copy.came_late = copy.came_late or copy.root in begun
 
     def open(self, name: str) -> None:
         """A job opens a shard at its place."""

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from tests.mutants.breaks import known_breaks
-from tests.mutants.trying import SOUND_SECONDS, Fate, chosen, copy_of_checkout, run_tests, try_break
+from tests.mutants.trying import Fate, chosen, copy_of_checkout, run_tests, try_break
 
 
 def main(names: list[str]) -> int:
@@ -16,8 +16,7 @@ def main(names: list[str]) -> int:
     unnoticed = 0
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         copy = copy_of_checkout(Path(folder))
-        named = sorted({test for wrong in breaks for test in wrong.tests})
-        sound = run_tests(copy, named, longest_seconds=SOUND_SECONDS)
+        sound = run_tests(copy, sorted({test for wrong in breaks for test in wrong.tests}))
         if sound.returncode:
             print(sound.stdout, sound.stderr, "the tests fail without any break", sep="\n")
             return 1

@@ -101,7 +101,22 @@ def test_a_plan_and_a_policy_that_are_edited_while_they_are_carried_out_change_n
     assert picture(site.root / "other") == before
 
 
-ODD = ("", "/", ".", "..", "../data", " /data", "-rf", "--", "*", "~", "$HOME", "`touch it`", "$(touch it)", ";id")
+ODD = (
+    "",
+    "/",
+    ".",
+    "..",
+    "../data",
+    " /data",
+    "-rf",
+    "--",
+    "*",
+    "~",
+    "$HOME",
+    "`touch pwned`",
+    "$(touch pwned)",
+    ";id",
+)
 
 
 def test_no_odd_path_is_taken_for_another(site: Site) -> None:
@@ -116,7 +131,7 @@ def test_no_odd_path_is_taken_for_another(site: Site) -> None:
             assert "Traceback" not in said.stderr
 
     assert (picture(site.root / "old"), sorted(os.listdir(site.root.parent))) == before
-    assert not (site.cli.cwd / "it").exists()
+    assert not (site.cli.cwd / "pwned").exists()
 
 
 def test_two_containers_of_one_name_and_number_exclude_each_other(site: Site) -> None:
@@ -129,7 +144,7 @@ def test_two_containers_of_one_name_and_number_exclude_each_other(site: Site) ->
         meanwhile = cli("reclaim", other, *GO)
 
     assert meanwhile.code == BUSY, meanwhile
-    assert "reclaim vol/one" in meanwhile.stderr
+    assert "lock" in meanwhile.stderr
     assert (site.root / "other").is_dir()
     assert [step["outcome"] for step in paused.outcome.json()["steps"]] == ["quarantined"], paused.outcome
 
