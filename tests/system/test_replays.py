@@ -137,7 +137,7 @@ def test_no_odd_path_is_taken_for_another(site: Site) -> None:
 def test_two_containers_of_one_name_and_number_exclude_each_other(site: Site) -> None:
     one, other = site.superseded("one"), site.superseded("other")
     container = ("unshare", "--pid", "--fork", "--mount-proc", "--mount", "--uts", "--kill-child")
-    inside = 'hostname twin && mount -t tmpfs tmp /tmp && exec "$@"'
+    inside = 'hostname twin && mkdir -p /run/own && mount -t tmpfs own /run/own && export TMPDIR=/run/own && exec "$@"'
     cli = CommandLine(home=site.cli.home, cwd=site.cli.cwd, prefix=(*container, "sh", "-c", inside, "sh"))
 
     with paused_at("set-aside:checked", cli, "reclaim", one, *GO, "--json") as paused:
