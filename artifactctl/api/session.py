@@ -22,12 +22,12 @@ from artifactctl.domain.artifacts import (
     RunState,
 )
 from artifactctl.domain.errors import UsageError
-from artifactctl.domain.shares import Share
 
 if TYPE_CHECKING:
     from artifactctl.api.admission import Admission
     from artifactctl.api.shares import DividedWork
     from artifactctl.catalog import Catalog
+    from artifactctl.domain.shares import Share
     from artifactctl.hosts.protocol import Host
     from artifactctl.inventory.acting import Acting
     from artifactctl.policy.ruleset import Policy
@@ -327,7 +327,7 @@ class Session:
             else self.divide(artifact, fingerprint=division.fingerprint, shares=division.shares)
         )
 
-    def reopen(self, artifact: Artifact, shares: Sequence[Share], *, why: str, run: Run | None = None) -> None:
+    def reopen(self, artifact: Artifact, shares: "Sequence[Share]", *, why: str, run: Run | None = None) -> None:
         """Make some of a complete artifact again: its shares, as they were seen finished, may be claimed once more.
 
         Refused while somebody has leased it, or where it has another copy. `run` is what makes it from here on.
