@@ -8,6 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from tests.bench.sandbox import CHECKOUT
+from tests.house.sources import tracked_files
 from tests.mutants.breaks import Break
 
 LONGEST_SECONDS = 1800
@@ -24,18 +25,10 @@ class Fate(StrEnum):
 
 def copy_of_checkout(folder: Path) -> Path:
     """Copy every file that git knows or would add to a folder of its own and return that."""
-    listed = subprocess.run(
-        ["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=CHECKOUT,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
     copy = folder / "checkout"
-    for name in filter(None, set(listed.split("\0"))):
-        if (CHECKOUT / name).is_file():
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(CHECKOUT / name, copy / name)
+    for name in tracked_files():
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(CHECKOUT / name, copy / name)
     return copy
 
 

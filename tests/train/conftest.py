@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.extract.conftest import gguf
 from tests.train.site import Site, new_site
+
+__all__ = ["gguf"]
 
 
 @pytest.fixture(autouse=True)

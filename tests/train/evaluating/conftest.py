@@ -1,18 +1,16 @@
 """A tiny random Llama that decodes, with a tokenizer and drafts of it."""
 
 import random
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import torch
 
 from extract.running.hf_model import LoadedModel, load
-from tests.extract.conftest import gguf, smollm, tiny_folder
+from tests.extract.conftest import smollm, tiny_folder
 from tests.train.evaluating.targets import LAYERS, write_llama
 from train.evaluating.running_target import RunningTarget
 
-__all__ = ["gguf", "smollm", "tiny_folder"]
+__all__ = ["smollm", "tiny_folder"]
 
 
 @pytest.fixture(scope="session")
@@ -38,12 +36,3 @@ def prompts() -> list[list[int]]:
     """Prompts of several lengths."""
     drawing = random.Random(3)
     return [[drawing.randrange(256) for _ in range(length)] for length in (1, 2, 17)]
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    """Let tiny tensors not be spread over cores that other tests use."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
