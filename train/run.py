@@ -45,7 +45,7 @@ _OPERATIONAL = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Training:
-    """What was wanted."""
+    """What was wanted. `longest` is how long the inputs are leased at most: no checkpoint is written after that."""
 
     hidden_states: str
     vocab_map: str
@@ -54,6 +54,7 @@ class Training:
     settings: TrainingSettings
     resume: bool = False
     name: str = ""
+    longest: timedelta = LONGEST_RUN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +83,7 @@ def train_draft(
 ) -> Trained:
     """Train a draft, in the first process; the others `help_train`. Refused before the first step for bad inputs."""
     inputs = resolve(session, wanted.hidden_states, wanted.vocab_map, wanted.target, wanted.settings)
-    with session.lease(inputs.leased, until=session.now + LONGEST_RUN) as lease:
+    with session.lease(inputs.leased, until=session.now + wanted.longest) as lease:
         return _First(session, wanted, inputs, lease, together, telling, should_stop).run()
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from extract.vocabulary.map_files import write_map
 from tests.bench.sandbox import CHECKOUT
 from tests.train.tiny import HIDDEN, USED, VOCABULARY, target_folder
 from train.processes import Processes
-from train.run import Trained, Training, train_draft
+from train.run import LONGEST_RUN, Trained, Training, train_draft
 from train.settings import TrainingSettings
 
 LENGTHS = (20, 14, 33, 9, 27, 12, 30, 18, 25, 11, 16, 22)
@@ -140,6 +141,7 @@ class Site:
         vocab_map: str = "map",
         resume: bool = False,
         should_stop: Callable[[], bool] = lambda: False,
+        longest: timedelta = LONGEST_RUN,
         **settings: Any,
     ) -> Trained:
         """Train in this process."""
@@ -152,6 +154,7 @@ class Site:
             out=place,
             settings=TrainingSettings(**(SETTINGS | settings)),
             resume=resume,
+            longest=longest,
         )
         with self.open() as session:
             telling = Telling(lambda: session.now, place / "training.jsonl")
